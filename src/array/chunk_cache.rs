@@ -55,14 +55,14 @@ pub struct ArrayCache {
 impl ChunkCache {
     /// Returns the part for a new array. `is_far` means that its store is remote.
     pub fn part(&self, is_far: bool) -> ArrayCache {
-        let mut held = self.held();
+        let mut held = held(&self.0);
         held.arrays += 1;
         ArrayCache { cache: Some(self.clone()), array: held.arrays, is_far }
     }
 
     /// Sets the limit in bytes. Chunks beyond it are dropped, of any array, the latest first.
     pub fn limit(&self, most: u64) {
-        let mut held = self.held();
+        let mut held = held(&self.0);
         held.most = most;
         if held.bytes <= most {
             return;
@@ -76,10 +76,6 @@ impl ChunkCache {
             end = order;
         }
         held.chunks.retain(|_, chunk| chunk.order < end);
-    }
-
-    fn held(&self) -> MutexGuard<'_, CacheState> {
-        held(&self.0)
     }
 }
 
@@ -105,7 +101,7 @@ impl ArrayCache {
     }
 
     fn held(&self) -> Option<MutexGuard<'_, CacheState>> {
-        self.cache.as_ref().map(ChunkCache::held)
+        self.cache.as_ref().map(|cache| held(&cache.0))
     }
 
     fn with_capacity(&self, chain: &BoundChain, bytes: usize) -> Option<MutexGuard<'_, CacheState>> {
@@ -206,7 +202,7 @@ mod tests {
         assert!(one.get(&[1, 0]).is_none() && other.get(&[1, 0]).is_some());
         cache.limit(1000);
         assert!(other.get(&[1, 0]).is_none());
-        assert_eq!(cache.held().bytes, 0);
+        assert_eq!(held(&cache.0).bytes, 0);
     }
 
     #[test]

@@ -6,15 +6,11 @@ pub mod chunk_set;
 pub mod fault;
 pub mod listing;
 pub mod reader;
-pub mod shard;
 pub mod stored;
-pub mod subchunks;
 
 pub use chunk_cache::{ArrayCache, ChunkCache, PIECE, ReadBuffers};
 pub use chunk_set::{ChunkSet, ChunkSetBuilder, position};
 pub use fault::{ChunkFault, Fault, Interrupt, ObjectOf, Result};
 pub use listing::{FOLDER, Listing, Purpose, Sizes, UnexpectedKey, UnexpectedKeyKind};
-pub use reader::{InPieces, crop, each_piece_of, element_fault};
-pub use shard::ShardLayout;
-pub use stored::{MOST_OPEN_SHARDS, Missing, StoredArray, at, filled, unbound};
-pub use subchunks::{OpenedObject, SubchunkSource};
+pub use reader::{InPieces, OpenedObject, SubchunkSource, crop, each_piece_of, element_fault};
+pub use stored::{MOST_OPEN_SHARDS, Missing, ShardLayout, ShardWriter, StoredArray, at, filled, unbound};

@@ -11,7 +11,7 @@ use crate::array::{ChunkSet, MOST_OPEN_SHARDS, StoredArray, position};
 use crate::codec::BoundSharding;
 use crate::grid::{Region, volume};
 use crate::pipeline::IndexLocation;
-use crate::store::{Node, Part, PrefetchLimit, held};
+use crate::store::{Node, Part, PrefetchLimit};
 
 /// Reads of units of work (objects of the destination, blocks) that are known in advance.
 pub struct PrefetchPlan<'a> {
@@ -48,14 +48,9 @@ const REMEMBERED: usize = 64;
 
 /// Announcer of the reads of units, up to a limit in advance.
 pub struct ReadAhead<'a> {
-    reads: &'a PrefetchPlan<'a>,
+    plan: &'a PrefetchPlan<'a>,
     units: &'a ChunkSet,
     most: PrefetchLimit,
-    hinted: Mutex<HintedReads>,
-}
-
-#[derive(Debug, Default)]
-struct HintedReads {
     /// Index of the unit after the last announced one.
     next: u64,
     /// Units that have not started: their indices, and how many parts and bytes they will read.
@@ -67,52 +62,47 @@ struct HintedReads {
 impl<'a> ReadAhead<'a> {
     /// Returns an announcer for each source whose store has a limit, with `units` in order. They may have the same
     /// store, so they share its limit.
-    pub fn for_sources(sources: &'a [PrefetchPlan<'a>], units: &'a ChunkSet) -> Vec<Self> {
-        let wanted = sources.iter().filter_map(|reads| Some((reads, reads.node.prefetch_limit()?)));
-        let wanted: Vec<_> = wanted.collect();
+    pub fn for_sources(sources: &'a [PrefetchPlan<'a>], units: &'a ChunkSet) -> Vec<Mutex<Self>> {
+        let wanted: Vec<_> = sources.iter().filter_map(|plan| Some((plan, plan.node.prefetch_limit()?))).collect();
         let share = wanted.len();
-        let ahead = wanted.into_iter().map(|(reads, PrefetchLimit { requests, bytes })| {
+        let ahead = wanted.into_iter().map(|(plan, PrefetchLimit { requests, bytes })| {
             let most = PrefetchLimit { requests: requests / share, bytes: bytes / share as u64 };
-            ReadAhead { reads, units, most, hinted: Mutex::default() }
+            Mutex::new(ReadAhead { plan, units, most, next: 0, waiting: VecDeque::new(), latest: VecDeque::new() })
         });
         ahead.collect()
     }
 
-    /// Starts the unit at an index of the set. Announces its reads, and those of later units up to the limit.
-    pub fn begin(&self, nth: u64) {
-        // The lock is kept during the call, so that no other unit starts before its reads are announced.
-        let mut hinted = held(&self.hinted);
+    /// Starts the unit at an index of the set. Announces its reads, and those of later units up to the limit. Callers
+    /// keep the lock during the call, so that no other unit starts before its reads are announced.
+    pub fn begin(&mut self, nth: u64) {
+        let plan = self.plan;
         // Units start in order, so all up to this one have started.
-        hinted.waiting.retain(|(waiting, ..)| *waiting > nth);
+        self.waiting.retain(|(waiting, ..)| *waiting > nth);
         let mut soon = Vec::new();
-        while let Some(unit) = self.units.nth(hinted.next)
+        while let Some(unit) = self.units.nth(self.next)
             // The unit itself is always announced, as it is read next whatever the limit is.
-            && (hinted.next <= nth || hinted.is_less_than(self.most))
+            && (self.next <= nth || self.is_below_limit())
         {
             let (mut requests, mut bytes) = (0, 0_u64);
-            (self.reads.reads)(unit, &mut |key, part| {
-                if requests < MOST_OF_A_UNIT && hinted.is_new(key, part) {
+            (plan.reads)(unit, &mut |key, part| {
+                if requests < MOST_OF_A_UNIT && self.is_new(key, part) {
                     requests += 1;
                     bytes = bytes.saturating_add(match part {
-                        Part::Whole => self.reads.object_bytes,
+                        Part::Whole => plan.object_bytes,
                         Part::Range { length, .. } | Part::Last(length) => length,
                     });
                     soon.push((key.to_owned(), part));
                 }
             });
-            if hinted.next > nth {
-                let next = hinted.next;
-                hinted.waiting.push_back((next, requests, bytes));
+            if self.next > nth {
+                self.waiting.push_back((self.next, requests, bytes));
             }
-            hinted.next += 1;
+            self.next += 1;
         }
         if !soon.is_empty() {
-            self.reads.node.prefetch(&soon);
+            plan.node.prefetch(&soon);
         }
     }
-}
-
-impl HintedReads {
     /// Returns true if a part was not announced recently, and remembers it.
     fn is_new(&mut self, key: &str, part: Part) -> bool {
         if self.latest.iter().any(|(known, of)| known == key && *of == part) {
@@ -124,10 +114,10 @@ impl HintedReads {
     }
 
     /// Returns true if the announced reads of waiting units are below the limit.
-    fn is_less_than(&self, most: PrefetchLimit) -> bool {
+    fn is_below_limit(&self) -> bool {
         let requests: usize = self.waiting.iter().map(|(_, requests, _)| requests).sum();
         let bytes = self.waiting.iter().fold(0, |bytes: u64, (.., more)| bytes.saturating_add(*more));
-        requests < most.requests && bytes < most.bytes
+        requests < self.most.requests && bytes < self.most.bytes
     }
 }
 
@@ -219,7 +209,7 @@ mod tests {
             let hearing = Faults::hearing(most);
             let far = hearing.wrap(&Node::of(Arc::new(MemoryStore::new("far"))));
             let tens = tens(&far);
-            let read_ahead = ReadAhead::for_sources(&tens, &units).remove(0);
+            let mut read_ahead = ReadAhead::for_sources(&tens, &units).remove(0).into_inner().unwrap();
             let mut expected: Vec<u64> = Vec::new();
             for nth in 0..units.len() {
                 read_ahead.begin(nth);

@@ -46,9 +46,12 @@ impl BlockReader<'_, '_> {
         if let Some(origin) = self.origin {
             // Intermediate data contain all elements, stored or not.
             let reconsider = |buffers: &mut Buffers<V>, item| {
-                if let Some(part) = decoded.only_absent(as_index(item), self.filling) {
-                    decoded.lock(as_index(item)).is_stored = holds_any(origin, &part, &mut buffers.source)?;
-                }
+                let Some(part) = decoded.only_absent(as_index(item), self.filling) else { return Ok(()) };
+                let part = part.moved_by(&origin.array.metadata.skipped);
+                let subchunks = origin.array.subchunk_grid.chunks_in(&part).cells();
+                let mut stored = subchunks.map(|subchunk| origin.holds(&subchunk, &mut buffers.source));
+                let is_stored = stored.find(|stored| !matches!(stored, Ok(false))).unwrap_or(Ok(false))?;
+                decoded.lock(as_index(item)).is_stored = is_stored;
                 Ok(())
             };
             workers.each(count, reconsider, |_, ()| ())?;
@@ -172,15 +175,4 @@ fn pieces(shape: &[u64], needed: Region, element_size: u64) -> impl Iterator<Ite
         let (offset, length) = (ravel(&piece.start, shape) * element_size, piece.num_elements() * element_size);
         (piece, offset, length)
     })
-}
-
-/// Returns true if a stored subchunk overlaps a part of the array.
-fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ReadBuffers) -> Result<bool> {
-    let part = part.moved_by(&source.array.metadata.skipped);
-    for subchunk in source.array.subchunk_grid.chunks_in(&part).cells() {
-        if source.holds(&subchunk, buffers)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -103,16 +103,6 @@ impl Driver {
         (0..self.num_threads()).map(|_| Mutex::default()).collect()
     }
 
-    /// Calls `work` with the buffer of the calling thread, or with a new one if it is in use. It may be in use further
-    /// up the stack, as rayon runs other work on a waiting thread.
-    fn with_own<W: Default, R>(&self, workspaces: &[Mutex<W>], work: impl FnOnce(&mut W) -> R) -> R {
-        let slot = if self.pool.is_some() { rayon::current_thread_index().unwrap_or(0) } else { 0 };
-        match workspaces[slot % workspaces.len()].try_lock() {
-            Ok(mut workspace) => work(&mut workspace),
-            Err(_) => work(&mut W::default()),
-        }
-    }
-
     /// Runs `work` unless a stop was requested. A panic becomes a fault.
     pub(super) fn checked<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         guarded(|| {
@@ -161,7 +151,7 @@ impl Driver {
     pub(super) fn run_batches<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
-        ahead: &[ReadAhead<'_>],
+        ahead: &[Mutex<ReadAhead<'_>>],
         (batch, workspaces): (u64, &[Mutex<W>]),
         work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         mut fold: impl FnMut(u64, R),
@@ -175,9 +165,14 @@ impl Driver {
                 // After a fault, later chunks are not started.
                 let index = chunks.nth(nth).filter(|_| nth <= failed_at.load(Ordering::Relaxed))?;
                 for ahead in ahead {
-                    ahead.begin(nth);
+                    held(ahead).begin(nth);
                 }
-                let result = self.with_own(workspaces, |workspace| work(workspace, index));
+                let slot = if self.pool.is_some() { rayon::current_thread_index().unwrap_or(0) } else { 0 };
+                let result = match workspaces[slot % workspaces.len()].try_lock() {
+                    Ok(mut workspace) => work(&mut workspace, index),
+                    // The thread's own one is in use further up the stack, as rayon runs other work on a waiting thread.
+                    Err(_) => work(&mut W::default(), index),
+                };
                 if result.is_err() {
                     // Chunks before a failed one are still done. So the first fault is the same for any order of the
                     // threads.

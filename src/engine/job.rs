@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use super::route::staged::FIRST_PASS;
 use super::{
-    ChunkResult, CopyJob, Intermediate, Pass, PassContext, Rechunk, Reports, Route, Staged, SubchunkChange, Transfer,
+    ChunkResult, CopyJob, Intermediate, ObjectReport, Pass, PassContext, Rechunk, Reports, Route, Staged,
+    SubchunkChange, Transfer,
 };
-use crate::array::ChunkSet;
+use crate::array::{ChunkFault, ChunkSet};
 use crate::metadata::array::num_elements;
 
 /// Work on the objects of an array.
@@ -35,7 +37,12 @@ impl Job {
         let run = match route {
             Route::Move(conversion) => Pass::new(transfer, &**conversion, context).by_subchunks().run(fold),
             Route::Rechunk(rechunk) => Pass::new(transfer, &**rechunk, context).run(fold),
-            Route::Staged(staged) => staged.run_second(transfer, between, context, fold),
+            Route::Staged(staged) => {
+                let second = staged.second_transfer(transfer, Some(between), context.0);
+                let second = second.map_err(|fault| ChunkFault { index: 0, fault });
+                second
+                    .and_then(|second| Pass::new(&second, &staged.second, context).run(fold).map_err(Staged::of_second))
+            }
             Route::VariableSize(variable_size) => {
                 Pass::new(transfer, &**variable_size, context).by_subchunks().run(fold)
             }
@@ -46,13 +53,23 @@ impl Job {
     }
 
     /// Runs only the first of two passes. Its units are those of the pass
-    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) of `context`. Returns what it and the runs that it continues
-    /// have written. That is nothing for a job with one pass.
+    /// [`FIRST_PASS`] of `context`. Returns what it and the runs that it continues
+    /// have written, which is reported as temporary. That is nothing for a job with one pass.
     pub fn run_first(&self, context: PassContext<'_>, fold: &mut Reports<'_>) -> ChunkResult<Intermediate> {
-        match self.objects() {
-            Some(ObjectJob { transfer, route: Route::Staged(staged) }) => staged.run_first(transfer, context, fold),
-            _ => Ok(Intermediate::default()),
-        }
+        let ((driver, part, progress), mut between) = (context, Intermediate::default());
+        let Some(ObjectJob { transfer, route: Route::Staged(staged) }) = self.objects() else { return Ok(between) };
+        let into = staged.begin(part.other(FIRST_PASS), driver).map_err(|fault| ChunkFault { index: 0, fault })?;
+        let mut count = |report: &ObjectReport| {
+            between.objects += report.written;
+            between.bytes += report.bytes_written;
+            let (bytes_read, bytes_temporary) = (report.bytes_read, report.bytes_written);
+            fold(ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });
+        };
+        count(&into.before);
+        let first = staged.first_transfer(transfer);
+        let pass = Pass::new(&first, &staged.first, (driver, &into, progress));
+        pass.run(&mut |report| count(&report)).map_err(Staged::of_first)?;
+        Ok(between)
     }
 
     /// Returns the two passes, or `None` for a job with one pass.

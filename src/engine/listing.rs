@@ -229,9 +229,15 @@ impl Scanner<'_> {
 
     /// Returns true if a folder may contain chunks. `depth` is that of its parent. Other folders are recorded.
     fn enters(&self, folder: &str, depth: usize, found: &mut Found) -> bool {
+        let rank = self.metadata.shape.len();
+        let may_hold_keys = || match self.purpose {
+            // A key has at most the prefix and one index per dimension, so no key is deeper.
+            Purpose::Reading { .. } | Purpose::Counting => depth <= rank,
+            Purpose::Validating(_) => self.metadata.chunk_key_encoding.is_folder_of_chunks(folder, rank),
+        };
         match self.index(folder) {
             Some(index) => self.not_a_file(folder, FOLDER, Some(index), found),
-            None if self.may_hold_keys(folder, depth) => return true,
+            None if may_hold_keys() => return true,
             None => found.push(folder, UnexpectedKeyKind::Folder),
         }
         false
@@ -259,16 +265,6 @@ impl Scanner<'_> {
             }
         }
         None
-    }
-
-    /// Returns true if a folder must be listed. `depth` is that of its parent.
-    fn may_hold_keys(&self, key: &str, depth: usize) -> bool {
-        let rank = self.metadata.shape.len();
-        match self.purpose {
-            // A key has at most the prefix and one index per dimension, so no key is deeper.
-            Purpose::Reading { .. } | Purpose::Counting => depth <= rank,
-            Purpose::Validating(_) => self.metadata.chunk_key_encoding.is_folder_of_chunks(key, rank),
-        }
     }
 
     /// Records an entry that is not a chunk of the grid.
@@ -355,18 +351,16 @@ impl Scanner<'_> {
                 Ok(None) if *is_link && !self.purpose.validates() => found.push(&key(), UnexpectedKeyKind::Link),
                 Ok(None) => {}
                 Err(error) if matches!(self.purpose, Purpose::Reading { .. }) => return Err(error),
-                Err(error) => self.unread(&key(), *index, &error, found),
+                // A chunk whose size the store does not give.
+                Err(error) => {
+                    found.present.insert(*index);
+                    found.unreadable.insert(*index);
+                    let (chunk, help) = (unravel(*index, &self.grid_shape), error.next_step().map(str::to_owned));
+                    found.push(&key(), UnexpectedKeyKind::Unread(chunk, error.to_string(), help));
+                }
             }
         }
         Ok(())
-    }
-
-    /// Records a chunk whose size the store does not give.
-    fn unread(&self, key: &str, index: u64, error: &StoreError, found: &mut Found) {
-        found.present.insert(index);
-        found.unreadable.insert(index);
-        let help = error.next_step().map(str::to_owned);
-        found.push(key, UnexpectedKeyKind::Unread(unravel(index, &self.grid_shape), error.to_string(), help));
     }
 
     /// Records an existing object, and checks its size.

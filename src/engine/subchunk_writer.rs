@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use std::mem::take;
 
 use super::{Buffers, Filling, ObjectReport, PADDING, Workers};
-use crate::array::shard::ShardWriter;
-use crate::array::{Result, StoredArray, position};
+use crate::array::{Result, ShardWriter, StoredArray, position};
 use crate::codec::{
     BindError, BoundChain, ChainFault, Conversion, Converted, PartlyDecoded, ValueConversion, as_index, beyond_edge,
     is_filled_with, num_rounded, repeat,
@@ -112,7 +111,7 @@ impl<'a> SubchunkWriter<'a> {
                 encoded.pieces().try_for_each(|piece| object.append(piece))?;
                 object.finish()?;
             }
-            self.report.wrote(self.object, encoded.length());
+            self.report.wrote(self.object, (encoded.bytes.len() + encoded.missing) as u64);
             return Ok(());
         };
         let shard = match &mut self.shard {
@@ -157,11 +156,6 @@ impl<'a> Encoded<'a> {
         let Encoded { bytes, padding, missing } = self;
         let rest = (0..missing).step_by(padding.len().max(1));
         std::iter::once(bytes).chain(rest.map(move |begin| &padding[..padding.len().min(missing - begin)]))
-    }
-
-    /// Returns the number of bytes with padding.
-    fn length(self) -> u64 {
-        (self.bytes.len() + self.missing) as u64
     }
 
     /// Returns all bytes with padding.

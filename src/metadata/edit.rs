@@ -1,6 +1,6 @@
 //! Edits of a document. Members that are not named stay as written, in their position.
 
-use super::chunk_grid::chunk_shapes;
+use super::chunk_key::chunk_shapes;
 use super::{ArrayMetadata, CodecMetadata, Json, Object};
 
 /// Returns the codecs as JSON, in the object form.

@@ -5,19 +5,16 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/core/>.
 
 pub mod array;
-mod chunk_grid;
 pub mod chunk_key;
 pub mod consolidated;
 pub mod edit;
 pub mod extension;
-pub mod group;
 pub mod json;
 pub mod v2;
 
-pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid};
+pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid, GroupDocument, NodeKind, node_kind};
 pub use chunk_key::{ChunkKeyEncoding, Separator};
 pub use consolidated::Consolidated;
 use extension::Findings;
 pub use extension::{CodecMetadata, View};
-pub use group::{GroupDocument, NodeKind, node_kind};
 pub use json::{Json, Number, Object};

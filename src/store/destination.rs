@@ -59,12 +59,6 @@ impl Destination {
         Ok(run.kind_of(JOURNAL.as_str())?.is_some() && is_marked(&self.target)? && !is_marked(&self.data)?)
     }
 
-    /// Returns the destination after its data are published.
-    #[must_use]
-    pub fn in_its_place(self) -> Self {
-        Destination { data: self.target.clone(), ..self }
-    }
-
     /// Moves the old hierarchy back, if a run ended after it had moved it away.
     pub fn restore(&self) -> Result<()> {
         let Some(run) = &self.beside else { return Ok(()) };

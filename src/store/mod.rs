@@ -2,11 +2,8 @@
 //!
 //! The rows above use a [`Node`]: a [`Store`], and the prefix of the keys of an array or a group.
 
-mod consolidated;
 mod destination;
-mod error;
 pub mod file;
-mod key;
 pub mod local;
 pub mod location;
 pub mod machine;
@@ -16,7 +13,6 @@ mod object;
 mod references;
 #[cfg(feature = "remote")]
 mod remote;
-mod remote_options;
 #[cfg(test)]
 pub(crate) mod tests;
 mod zip;
@@ -26,21 +22,20 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use consolidated::ConsolidatedScope;
 pub use destination::{Destination, JOURNAL, PLAN, RUN_FOLDER, Relation, clear_run_folder, has_begun, has_run_folder};
 pub use destination::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log};
-pub use error::{RemoteError, StoreError};
-pub use key::{Key, MAX_KEY_BYTES};
 pub use local::{LocalStore, Modes};
-pub use location::{Location, LocationError};
-pub use memory::{MemoryReader, MemoryStore};
-use memory::{SortedKeys, get_or_open, is_below, remove_from};
+pub use location::{Location, LocationError, RemoteOptions};
+pub use memory::{ConsolidatedScope, MemoryReader, MemoryStore};
+use memory::{SortedKeys, get_or_open, remove_from};
 use node::object_name;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
-pub use object::{EntryKind, FolderListing, LinkTarget, ObjectReader, ObjectWriter, ReadObject, WriteObject};
+pub use object::{
+    EntryKind, FolderListing, Key, LinkTarget, MAX_KEY_BYTES, ObjectReader, ObjectWriter, ReadObject, RemoteError,
+    StoreError, WriteObject,
+};
 use object::{PartReader, each_piece, part};
 pub use references::ReferenceStore;
-pub use remote_options::RemoteOptions;
 pub use zip::ZipStore;
 
 pub use file::FileFormat;

@@ -55,8 +55,12 @@ impl Pass<'_, Conversion> {
     fn subchunk(&self, position: &[u64], buffers: &mut Buffers, put: &mut Put<'_>) -> Result<()> {
         let source = &self.transfer.source;
         let subchunk = &*self.transfer.source_subchunk(position);
-        let conversion = &*self.conversion_of(subchunk)?;
         let region = source.subchunk_grid.region_of(subchunk);
+        let conversion = &*if source.layout.is_some() || source.is_regular() {
+            ForShape::Same(self.route)
+        } else {
+            self.route.for_shape(&region.shape).map_err(|error| unbound(&error))?
+        };
         let valid = source.cropped(&region);
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
             return Ok(()); // The whole subchunk is beyond the edge of the array.
@@ -90,16 +94,6 @@ impl Pass<'_, Conversion> {
             Converted::Written => put(Encoded::whole(&buffers.written)),
             Converted::Empty => Ok(()),
         }
-    }
-
-    /// Returns the conversion for the shape of a subchunk.
-    fn conversion_of(&self, subchunk: &[u64]) -> Result<ForShape<'_, Conversion>> {
-        let source = &self.transfer.source;
-        if source.layout.is_some() || source.is_regular() {
-            return Ok(ForShape::Same(self.route));
-        }
-        let shape = source.subchunk_grid.region_of(subchunk).shape;
-        self.route.for_shape(&shape).map_err(|error| unbound(&error))
     }
 
     /// Reads an encoded subchunk unless it is cached. Returns false if it is absent.

@@ -9,10 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rechunk::Rechunk;
 use crate::array::{ChunkFault, Fault, ObjectOf, Result, StoredArray};
-use crate::engine::{
-    ChunkResult, Driver, ObjectReport, Pass, PassContext, PassProgress, Reports, Transfer, bytes_of, digest,
-    list_with_sizes, remove_unfinished,
-};
+use crate::engine::{Driver, PassProgress, Transfer, bytes_of, digest, list_with_sizes, remove_unfinished};
 use crate::metadata::Json;
 use crate::store::{Key, Node, StoreError};
 
@@ -135,46 +132,9 @@ impl Staged {
         ChunkFault { index, fault: fault.moved(ObjectOf::Source, ObjectOf::Staging) }
     }
 
-    /// Runs the first pass. Returns what it and the runs that it continues have written, which is reported as
-    /// temporary.
-    pub(crate) fn run_first(
-        &self,
-        transfer: &Transfer,
-        (driver, part, progress): PassContext<'_>,
-        fold: &mut Reports<'_>,
-    ) -> ChunkResult<Intermediate> {
-        let into = self.begin(part.other(FIRST_PASS), driver);
-        let into = into.map_err(|fault| ChunkFault { index: 0, fault })?;
-        let mut between = Intermediate::default();
-        let mut count = |report: &ObjectReport| {
-            between.objects += report.written;
-            between.bytes += report.bytes_written;
-            let (bytes_read, bytes_temporary) = (report.bytes_read, report.bytes_written);
-            fold(ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });
-        };
-        count(&into.before);
-        let first = self.first_transfer(transfer);
-        let pass = Pass::new(&first, &self.first, (driver, &into, progress));
-        pass.run(&mut |report| count(&report)).map_err(Staged::of_first)?;
-        Ok(between)
-    }
-
-    /// Runs the second pass after the first. `between` is the amount of intermediate data.
-    pub(crate) fn run_second(
-        &self,
-        transfer: &Transfer,
-        between: Intermediate,
-        context: PassContext<'_>,
-        fold: &mut Reports<'_>,
-    ) -> ChunkResult {
-        let second = self.second_transfer(transfer, Some(between), context.0);
-        let second = second.map_err(|fault| ChunkFault { index: 0, fault })?;
-        Pass::new(&second, &self.second, context).run(fold).map_err(Staged::of_second)
-    }
-
     /// Writes the document of the intermediate data, which another run needs for their grid. Removes unfinished
     /// objects. If finished ones are missing, as on another machine, restarts this run's part of the pass.
-    fn begin<'p>(&self, part: PassProgress<'p>, driver: &Driver) -> Result<PassProgress<'p>> {
+    pub(in crate::engine) fn begin<'p>(&self, part: PassProgress<'p>, driver: &Driver) -> Result<PassProgress<'p>> {
         let StoredArray { node, metadata, .. } = &self.staging;
         if self.is_outside {
             node.make_scratch()?;

@@ -4,21 +4,19 @@
 //! formats. Pointers are those of the v2 document. Specification:
 //! <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>.
 
-mod array;
 mod chain;
 mod dtype;
-mod fill_value;
 
-pub use array::{extension_finding, pointer_into, read_array};
-pub use chain::{V2Chain, with_little_endian_types, write_codecs};
-pub use dtype::{read_type_string, write_dtype};
-pub use fill_value::write_fill_value;
-
+use super::array::{read_format, read_object, read_repeated, required};
+use super::chunk_key::{read_chunk_shape, read_shape};
 use super::extension::{Findings, MAX_FAULTS};
-use super::group::{read_format, read_object, read_repeated};
 use super::json::{Json, Object, member_pointer};
+use super::{ArrayDocument, ChunkKeyEncoding, CodecMetadata, Separator};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
+pub use chain::{V2Chain, with_little_endian_types, write_codecs};
+use dtype::{Dtype, read_fill_value, tensorstore_finding};
+pub use dtype::{read_type_string, write_dtype, write_fill_value};
 
 /// A member that v2 cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -104,4 +102,115 @@ fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnosti
         let message = format!("v2 has no member {}, which readers ignore", Json::from(name).excerpt());
         diagnostics.add(code::V2_MEMBER_UNKNOWN, member_pointer("", name), message);
     }
+}
+
+/// The members of a `.zarray`. All but the last are required.
+const MEMBERS: [&str; 9] =
+    ["zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator"];
+
+const MAX_FILTERS: usize = 256;
+
+/// Reads the members of a `.zarray`. The attributes are in another document. Faults are added to the document's
+/// `diagnostics`.
+pub fn read_array(document: &Json) -> ArrayDocument {
+    let mut diagnostics = Vec::new();
+    let found = &mut diagnostics;
+    let Some(object) = read_object(document, found) else {
+        return ArrayDocument { diagnostics, ..ArrayDocument::default() };
+    };
+    read_format(object, 2, found);
+    let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
+    let chunk_grid = required(object, "chunks", found)
+        .and_then(|json| read_chunk_shape((json, "/chunks"), code::MEMBER_TYPE, shape.as_deref(), found));
+    let dtype = required(object, "dtype", found).map(|json| read_dtype(json, found));
+    let compressor = required(object, "compressor", found).filter(|json| !json.is_null());
+    let written_fill_value = required(object, "fill_value", found);
+    let fill_value = dtype.as_ref().zip(written_fill_value).map(|(dtype, json)| read_fill_value(dtype, json, found));
+    let is_fortran = required(object, "order", found).and_then(|json| match json.as_str() {
+        Some("C") => Some(false),
+        Some("F") => Some(true),
+        _ => found.unexpected(code::V2_ORDER, json, "\"C\" or \"F\"", "/order"),
+    });
+    let filters = required(object, "filters", found).and_then(|json| read_filters(json, found)).unwrap_or_default();
+    let separator = object.get("dimension_separator");
+    let separator = Separator::read(separator, Separator::Dot, "/dimension_separator", found);
+    let transpose = is_fortran.zip(shape.as_ref().map(Vec::len)).and_then(|(f, rank)| transpose(f, rank));
+    let chain = dtype.as_ref().map(|dtype| chain::read(dtype, transpose, &filters, compressor, found));
+    let (data_type, codecs) = chain.unzip();
+    read_unknown(object, &MEMBERS, found);
+    read_repeated(document, false, found);
+    ArrayDocument {
+        shape,
+        data_type,
+        chunk_grid,
+        chunk_key_encoding: separator.map(ChunkKeyEncoding::v2),
+        fill_value,
+        // Without an order the positions of the elements are unknown.
+        codecs: codecs.filter(|_| is_fortran.is_some()),
+        diagnostics,
+        ..ArrayDocument::default()
+    }
+}
+
+/// Returns the finding for a `dtype` of v2 that only tensorstore reads. `None` for any other.
+pub fn extension_finding(dtype: &Json) -> Option<Diagnostic> {
+    Dtype::read(dtype).ok()?.extension.map(tensorstore_finding)
+}
+
+/// Converts a pointer into the v3 form to one into a `.zarray`. Members of a codec's `configuration` are members of the
+/// codec itself there, and the data type is `dtype`.
+pub fn pointer_into(document: &Json, pointer: &str) -> String {
+    let mut pointer = match pointer {
+        "/data_type" => return "/dtype".to_owned(),
+        "/codecs" => return "/filters".to_owned(),
+        codec => codec.replacen("/configuration", "", 1),
+    };
+    // The v3 form has members that the `.zarray` lacks. The finding then points to the nearest part that exists.
+    while document.pointer(&pointer).is_none() {
+        let Some(parent) = pointer.rfind('/') else { break };
+        pointer.truncate(parent);
+    }
+    pointer
+}
+
+/// Reads a `dtype`. An unreadable one becomes [`Dtype::unknown`]. If it has the form of a type, the chunks can be
+/// copied.
+fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Dtype {
+    let is_list = |json: &Json| json.as_array().is_some_and(|list| !list.is_empty());
+    let is_of_fields = json.as_array().is_some_and(|fields| fields.iter().all(is_list)) && is_list(json);
+    let dtype = Dtype::read(json).unwrap_or_else(|reason| {
+        let has_form = json.as_str().is_some() || is_of_fields;
+        let code = if has_form { code::V2_DTYPE } else { code::MEMBER_TYPE };
+        diagnostics.add(code, "/dtype", format!("`dtype`: {reason}"));
+        Dtype::unknown(json)
+    });
+    if !dtype.has_layout {
+        let message = "`dtype` has fields that are arrays: v3 has no such type, and this program reads the \
+                       elements as raw bytes";
+        diagnostics.add(code::V2_DTYPE_LAYOUT, "/dtype", message);
+    }
+    diagnostics.extend(dtype.extension.map(|name| tensorstore_finding(name).at_pointer("/dtype")));
+    dtype
+}
+
+fn read_filters<'a>(json: &'a Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<&'a Json>> {
+    match json {
+        Json::Null => None,
+        Json::Array(filters) if filters.len() > MAX_FILTERS => {
+            let message = format!("there are {} filters; at most {MAX_FILTERS} are supported", filters.len());
+            diagnostics.refuse(code::JSON_LIMIT, "/filters", message)
+        }
+        Json::Array(filters) => Some(filters.iter().collect()),
+        other => diagnostics.wrong_type(other, "an array of codecs or null", "/filters"),
+    }
+}
+
+/// Returns the `transpose` of order F, which is C after the dimensions are reversed.
+fn transpose(is_fortran: bool, rank: usize) -> Option<CodecMetadata> {
+    // With fewer than two dimensions, both orders store the elements in the same sequence.
+    if !is_fortran || rank < 2 {
+        return None;
+    }
+    let order: Vec<u64> = (0..rank as u64).rev().collect();
+    Some(CodecMetadata::new("transpose", Some(Object::new().with("order", order))).at("/order"))
 }

@@ -15,8 +15,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::object::{sync_all, write_all};
-use super::store::{LocalStore, io_error};
+use super::store::{LocalStore, io_error, sync_all, write_all};
 use super::tree;
 use crate::store::{Node, Result, StoreError, held, machine};
 

@@ -7,8 +7,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::io_error;
-use super::object::sync_all;
+use super::store::{io_error, sync_all};
 use crate::store::{Entry, EntryKind, Key, Relation, Result, Visit};
 
 /// Creates a folder. Its parent must exist.

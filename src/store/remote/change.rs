@@ -42,7 +42,7 @@ pub(super) enum PutOutcome {
 impl Client {
     async fn change<T>(&self, action: &'static str, key: &str, work: impl Future<Output = CallResult<T>>) -> Result<T> {
         let done = self.service.change(Call::new(Some(key), MOST_ANSWER), work).await;
-        done.map(|(made, _)| made).map_err(|failure| self.failed(action, key, failure))
+        done.map_err(|failure| self.failed(action, key, failure))
     }
 
     pub(super) async fn put(&self, key: &str, bytes: Vec<u8>) -> Result<()> {
@@ -347,7 +347,7 @@ impl Client {
             let mut call = Call::new(Some(to), MOST_ANSWER);
             call.copied = Some(bytes);
             let answer = match self.service.change(call, work).await {
-                Ok(_) => return Ok(true),
+                Ok(()) => return Ok(true),
                 Err(Failure::Answered(answer)) => answer,
                 Err(failure) => return Err(self.failed("copy", from, failure)),
             };

@@ -27,15 +27,8 @@ const CREDENTIALS: Duration = Duration::from_secs(4);
 
 /// Settings without effect. The URL contains the bucket, and the other settings concern operations that are never or
 /// always used.
-const UNUSED: [&str; 7] = [
-    "aws_bucket",
-    "aws_conditional_put",
-    "aws_copy_if_not_exists",
-    "aws_disable_tagging",
-    "azure_container_name",
-    "azure_disable_tagging",
-    "google_bucket",
-];
+const UNUSED: &str = "aws_bucket aws_conditional_put aws_copy_if_not_exists aws_disable_tagging azure_container_name \
+    azure_disable_tagging google_bucket";
 /// Settings, and those that have an effect only with them.
 const NEEDED: [(&str, &str); 5] = [
     ("aws_server_side_encryption or aws_sse_kms_key_id", "aws_sse_bucket_key_enabled"),
@@ -107,7 +100,7 @@ pub(crate) fn has_effect(name: &str, value: &str, kind: Option<Kind>) -> bool {
         // HTTP is allowed for every endpoint, so only the value `true` is respected.
         Ok(ClientConfigKey::AllowHttp) => value == "true",
         Ok(_) => false,
-        Err(_) => !UNUSED.contains(&name.as_str()),
+        Err(_) => UNUSED.split(' ').all(|unused| unused != name),
     })
 }
 

@@ -8,9 +8,6 @@ mod aws_files;
 mod change;
 mod client;
 mod configuration;
-mod errors;
-mod limiter;
-mod listing;
 mod log;
 mod prefetch;
 mod service;
@@ -29,15 +26,14 @@ use super::{
     Capabilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
     PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held, object_name,
 };
-use answer::{Answer, Body, StoreResponse, header};
+use answer::{Answer, Body, Failure, StoreResponse};
+use answer::{cause, credentials_help, header, is_refused, lacks_bucket, unreachable_help};
 use change::PutOutcome;
 use client::{Client, GetRequest, Stores, path};
 use configuration::Kind;
-use errors::{Failure, cause, credentials_help, is_refused, lacks_bucket, unreachable_help};
-use limiter::{Limiter, Permit, runtime};
 use log::{LOST, LOST_HELP, LockOwner, RemoteLog};
 use prefetch::{FIRST, Prefetched, RemoteReader};
-use service::{Call, CallResult, Caller, Connector, Service, client_builder, seconds};
+use service::{Call, CallResult, Caller, Connector, Service, client_builder, runtime, seconds};
 use writes::{InFlightWrites, RemoteWriter};
 
 pub(super) use change::{is_shown, relation};
@@ -82,7 +78,7 @@ impl RemoteStore {
     fn client(&self) -> Result<&Arc<Client>> {
         self.client.get_or_init(|| Client::new(&self.address, &self.options).map(Arc::new)).as_ref().map_err(|why| {
             let help = "check the options, the environment and the files of the cloud's own tools";
-            errors::error("open", self.name.clone(), why.as_str(), help)
+            answer::error("open", self.name.clone(), why.as_str(), help)
         })
     }
 
@@ -97,7 +93,7 @@ impl RemoteStore {
             return Ok(());
         }
         let help = "name a local folder, or a bucket: s3://, gs:// or az://";
-        Err(errors::error(action, object_name(&self.name, key), "HTTP stores can only be read", help))
+        Err(answer::error(action, object_name(&self.name, key), "HTTP stores can only be read", help))
     }
 
     /// Returns the client before an object is written or removed.

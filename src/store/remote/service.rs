@@ -5,9 +5,13 @@
 //!
 //! It also reads answers itself, as `object_store` requires headers that some servers do not send. If one key of a page
 //! is not a valid path, `object_store` returns no key of that page.
+//!
+//! The limit of concurrent requests is lower while the store reports too many.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::catch_unwind;
+use std::pin::pin;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -23,12 +27,14 @@ use reqwest::header::{
 };
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method, StatusCode, Url, Version};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use super::{
-    Answer, Body, Failure, Kind, LOST, LOST_HELP, Limiter, LockOwner, Permit, StoreResponse, answer, cause,
-    credentials_help, header, unreachable_help,
+    Answer, Body, Failure, Kind, LOST, LOST_HELP, LockOwner, StoreResponse, answer, cause, credentials_help, header,
+    unreachable_help,
 };
 use crate::store::held;
 
@@ -126,22 +132,16 @@ impl Service {
         })
     }
 
-    /// Runs a change of `object_store` through this service. Returns its result and the headers of the answer.
-    pub(super) async fn change<T>(
-        &self,
-        call: Call,
-        work: impl Future<Output = CallResult<T>>,
-    ) -> Result<(T, HeaderMap), Failure> {
-        let (made, answer) = self.run(call, work).await?;
-        match made {
-            Ok(made) => Ok((made, answer.headers)),
+    /// Runs a change of `object_store` through this service. Returns its result.
+    pub(super) async fn change<T>(&self, call: Call, work: impl Future<Output = CallResult<T>>) -> Result<T, Failure> {
+        self.run(call, work).await?.0.map_err(|error| match error {
             // Azure removes objects by a batch. The batch succeeds, and its body contains the status of each object.
-            Err(object_store::Error::NotFound { .. }) => Err(Failure::of_status(StatusCode::NOT_FOUND)),
-            Err(error) => Err(Failure::Final(
-                format!("the answer cannot be read: {}", cause(&error)),
-                "check that the address is that of a store, and its endpoint",
-            )),
-        }
+            object_store::Error::NotFound { .. } => Failure::of_status(StatusCode::NOT_FOUND),
+            error => {
+                let why = format!("the answer cannot be read: {}", cause(&error));
+                Failure::Final(why, "check that the address is that of a store, and its endpoint")
+            }
+        })
     }
 
     /// Runs a call of `object_store` through this service. Returns its result, which is an error for all reads, and the
@@ -409,6 +409,104 @@ fn backoff(attempts: u32) -> Duration {
     longest.mul_f64(1.0 - f64::from(now.subsec_nanos() % 1000) / 2000.0)
 }
 
+/// Most concurrent requests to a server that closes each connection. The queue of such a server is often short: Python's
+/// has 5 places, and the system drops connections beyond them for seconds.
+const MOST_CLOSED: usize = 4;
+
+/// Limiter of concurrent requests. Its limit is halved when the store reports too many requests. It grows by one with
+/// each success, like the congestion window of TCP.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    most: usize,
+    state: Mutex<State>,
+    freed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    bound: usize,
+    in_flight: usize,
+    /// Time of the last halving. Earlier requests do not show whether the new limit is too high.
+    halved: Option<Instant>,
+    /// True after an answer that left its connection open.
+    keeps_open: bool,
+}
+
+/// Permission for one request.
+#[derive(Debug)]
+pub(super) struct Permit {
+    limiter: Arc<Limiter>,
+    taken: Instant,
+}
+
+impl Limiter {
+    pub(super) fn new(most: usize) -> Self {
+        let state = State { bound: most, in_flight: 0, halved: None, keeps_open: false };
+        Limiter { most, state: Mutex::new(state), freed: Notify::new() }
+    }
+
+    /// Waits until a request is allowed. An urgent request goes beyond the limit and does not wait.
+    pub(super) async fn permit(self: &Arc<Self>, is_urgent: bool) -> Permit {
+        loop {
+            let mut freed = pin!(self.freed.notified());
+            // Registered before the check. Otherwise a permit that becomes free between the check and the wait could be
+            // missed.
+            freed.as_mut().enable();
+            {
+                let mut state = held(&self.state);
+                if is_urgent || state.in_flight < state.bound {
+                    state.in_flight += 1;
+                    return Permit { limiter: self.clone(), taken: Instant::now() };
+                }
+            }
+            freed.await;
+        }
+    }
+}
+
+impl Permit {
+    /// Reports success of the request. Raises a lowered limit by one. `closes` means that the answer closes its connection.
+    /// Servers that do so after some requests are not limited.
+    pub(super) fn succeeded(self, closes: bool) {
+        let mut state = held(&self.limiter.state);
+        state.keeps_open |= !closes;
+        let most = if state.keeps_open { self.limiter.most } else { self.limiter.most.min(MOST_CLOSED) };
+        state.bound = most.min(state.bound + 1);
+        self.limiter.freed.notify_one();
+    }
+
+    /// Reports that the store has too many requests. Halves the limit.
+    pub(super) fn too_many(self) {
+        let mut state = held(&self.limiter.state);
+        if state.halved.is_none_or(|halved| halved < self.taken) {
+            state.bound = (state.bound / 2).max(1);
+            state.halved = Some(Instant::now());
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        held(&self.limiter.state).in_flight -= 1;
+        self.limiter.freed.notify_one();
+    }
+}
+
+/// Threads for connections. Blocking and computing work runs on the caller's threads.
+const THREADS: usize = 2;
+
+/// Returns the shared runtime. Fails if the system has no more threads.
+pub(super) fn runtime() -> Result<&'static Runtime, io::Error> {
+    static RUNTIME: OnceLock<Result<Runtime, io::Error>> = OnceLock::new();
+    let made = RUNTIME.get_or_init(|| {
+        let build = || Builder::new_multi_thread().worker_threads(THREADS).thread_name("requests").enable_all().build();
+        // tokio panics if the system refuses a thread.
+        let refused = |_| io::Error::other("no memory or no threads for requests: raise the limits of the process");
+        catch_unwind(build).unwrap_or_else(|panic| Err(refused(panic)))
+    });
+    made.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
@@ -417,7 +515,6 @@ mod tests {
     use object_store::client::HttpRequestBody;
 
     use super::*;
-    use crate::store::remote::limiter::runtime;
 
     #[test]
     fn wait_that_a_server_asks_for_is_seconds_or_a_date_by_its_clock() {
@@ -462,5 +559,38 @@ mod tests {
         let mut store = rustls::RootCertStore::empty();
         let (added, ignored) = store.add_parsable_certificates(TLS_SERVER_ROOT_CERTS.iter().cloned());
         assert!(ignored == 0 && added > 100);
+    }
+}
+
+#[cfg(test)]
+mod limiter_tests {
+    use super::*;
+
+    fn permit(limiter: &Arc<Limiter>) -> Permit {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(limiter.permit(false))
+    }
+
+    #[test]
+    fn bound_is_halved_once_for_all_that_was_sent_before() {
+        let limiter = Arc::new(Limiter::new(8));
+        let permits: Vec<_> = (0..8).map(|_| permit(&limiter)).collect();
+        permits.into_iter().for_each(Permit::too_many);
+        assert_eq!(held(&limiter.state).bound, 4);
+        assert_eq!(held(&limiter.state).in_flight, 0);
+        permit(&limiter).too_many();
+        assert_eq!(held(&limiter.state).bound, 2);
+        for bound in [3, 4, 5, 6, 7, 8, 8] {
+            permit(&limiter).succeeded(false);
+            assert_eq!(held(&limiter.state).bound, bound);
+        }
+    }
+
+    #[test]
+    fn bound_is_low_until_an_answer_leaves_its_connection_open() {
+        let limiter = Arc::new(Limiter::new(8));
+        for (closes, bound) in [(true, 4), (true, 4), (false, 5), (true, 6), (false, 7)] {
+            permit(&limiter).succeeded(closes);
+            assert_eq!(held(&limiter.state).bound, bound);
+        }
     }
 }

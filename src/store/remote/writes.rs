@@ -259,7 +259,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::{Arc, InFlightWrites, StoreError};
-    use crate::store::remote::limiter::runtime;
+    use crate::store::remote::service::runtime;
 
     fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
         let source = std::io::Error::other(source);

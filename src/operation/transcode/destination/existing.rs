@@ -81,7 +81,8 @@ impl Output {
             refuse_others(run, &shown)?;
         }
         let has_taken_place = resumes && destination.has_taken_place().map_err(unreadable)?;
-        let destination = if has_taken_place { destination.in_its_place() } else { destination };
+        let data = if has_taken_place { destination.target.clone() } else { destination.data.clone() };
+        let destination = Destination { data, ..destination };
         // Files and folders get the permissions that `cp` would give them.
         let (destination, overwrites) = (destination.with_permissions_of(source, document), run.overwrite);
         let source = (source.clone(), targets);
