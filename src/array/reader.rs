@@ -1,6 +1,6 @@
-//! Reads of subchunks, encoded or as elements. A subchunk is the smallest part that can be decoded alone. It is an inner
-//! chunk of a shard that can be streamed, else a stored object. Its position counts through the whole array, not through
-//! its object. Elements beyond the edge of the array are cut off.
+//! Reads of subchunks, encoded or as elements. A subchunk is the smallest part that can be decoded alone. It is an
+//! inner chunk of a shard that can be streamed, else a stored object. Its position counts through the whole array, not
+//! through its object. Elements beyond the edge of the array are cut off.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -147,8 +147,8 @@ impl OpenedObject<'_> {
         self.array.inside(&self.array.subchunk_grid.region_of(position))
     }
 
-    /// Returns the elements of a unit, cropped to `part`, or `None` if it is absent. Uses the array's cache, and adds the unit to it if
-    /// wanted.
+    /// Returns the elements of a unit, cropped to `part`, or `None` if it is absent. Uses the array's cache, and adds
+    /// the unit to it if wanted.
     pub fn read<'b>(&self, position: &[u64], part: &Region, buffers: &'b mut ReadBuffers) -> Result<Option<&'b [u8]>> {
         let (chain, cache) = (&*self.array.chain_of_subchunk(&self.subchunks.start)?, &self.array.cache);
         if let Some(chunk) = cache.get(position) {

@@ -170,7 +170,7 @@ impl Driver {
                 let slot = if self.pool.is_some() { rayon::current_thread_index().unwrap_or(0) } else { 0 };
                 let result = match workspaces[slot % workspaces.len()].try_lock() {
                     Ok(mut workspace) => work(&mut workspace, index),
-                    // The thread's own one is in use further up the stack, as rayon runs other work on a waiting thread.
+                    // The thread's own is in use further up the stack: rayon runs other work on a waiting thread.
                     Err(_) => work(&mut W::default(), index),
                 };
                 if result.is_err() {

@@ -1,5 +1,5 @@
-//! Transfer from one stored array to another, by any route. Also groups of objects of an array. Each is a box of objects
-//! that are done together.
+//! Transfer from one stored array to another, by any route. Also groups of objects of an array. Each is a box of
+//! objects that are done together.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -10,8 +10,8 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::grid::{Grid, PartOf, Region, zip_with};
 
 /// The members of an array's document.
-const MEMBERS: &str = "zarr_format node_type shape data_type chunk_grid chunk_key_encoding fill_value codecs attributes \
-    dimension_names storage_transformers";
+const MEMBERS: &str = "zarr_format node_type shape data_type chunk_grid chunk_key_encoding fill_value codecs \
+    attributes dimension_names storage_transformers";
 
 /// The readable members of an array's `zarr.json`, and all of its faults.
 ///
@@ -318,8 +318,8 @@ pub(super) fn read_attributes(object: &Object, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-/// Returns at most `MAX_FAULTS` members that are not `known`, a list with spaces between. Each is a fault, unless it is an object with
-/// `"must_understand": false`. Also reports repeated names anywhere in the document.
+/// Returns at most `MAX_FAULTS` members that are not `known`, a list with spaces between. Each is a fault, unless it is
+/// an object with `"must_understand": false`. Also reports repeated names anywhere in the document.
 pub(super) fn read_unknown(document: &Json, known: &str, diagnostics: &mut Vec<Diagnostic>) -> Object {
     let unknown = document.as_object().into_iter().flat_map(Object::iter);
     let unknown = unknown.filter(|(name, _)| known.split(' ').all(|known| known != *name)).take(MAX_FAULTS);

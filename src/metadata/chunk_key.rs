@@ -1,5 +1,5 @@
-//! Chunk keys: conversion from chunk indices to the key of a chunk relative to its array, and back. Also chunk grids. The
-//! regular and the rectilinear one are read, any other is kept.
+//! Chunk keys: conversion from chunk indices to the key of a chunk relative to its array, and back. Also chunk grids.
+//! The regular and the rectilinear one are read, any other is kept.
 //!
 //! In a `rectilinear` grid, chunks have their own lengths along each dimension. Runs are stored as runs: twenty bytes
 //! of a document need no more memory here. Specification:

@@ -466,8 +466,9 @@ impl RemoteOptions {
 
     /// Returns true if a setting is a switch, and its value neither on nor off.
     pub fn is_bad_switch(name: &str, value: &str) -> bool {
-        const SWITCHES: &str = "allow_http bucket_key_enabled disable_bulk_delete imdsv1_fallback request_payer s3_express \
-            skip_signature unsigned_payload use_azure_cli use_emulator use_fabric_endpoint virtual_hosted_style_request";
+        const SWITCHES: &str = "allow_http bucket_key_enabled disable_bulk_delete imdsv1_fallback request_payer \
+            s3_express skip_signature unsigned_payload use_azure_cli use_emulator use_fabric_endpoint \
+            virtual_hosted_style_request";
         const VALUES: [&str; 10] = ["1", "true", "on", "yes", "y", "0", "false", "off", "no", "n"];
         let (name, value) = (name.to_ascii_lowercase(), value.to_ascii_lowercase());
         // A name may have the prefix of a cloud: `aws_allow_http`.

@@ -7,10 +7,10 @@
 //! a loop over them.
 //!
 //! If one pass would read the source too often, a plan has two passes through intermediate data. An example is a
-//! transposing rechunk. The first pass writes blocks of source subchunks as shards of intermediate subchunks. The second
-//! pass reads these in blocks of the destination. An intermediate subchunk is the common part of a block of each pass, so
-//! that neither reads it twice. For `(1, Y, X)` to `(T, 1, 1)` with memory for `n` elements it has `n / (Y * X)` by
-//! `n / T` elements.
+//! transposing rechunk. The first pass writes blocks of source subchunks as shards of intermediate subchunks. The
+//! second pass reads these in blocks of the destination. An intermediate subchunk is the common part of a block of each
+//! pass, so that neither reads it twice. For `(1, Y, X)` to `(T, 1, 1)` with memory for `n` elements it has `n / (Y *
+//! X)` by `n / T` elements.
 
 #[cfg(test)]
 mod tests;

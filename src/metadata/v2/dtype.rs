@@ -1,5 +1,5 @@
-//! The `dtype` of a v2 array, read and written: a type string, or a list of named fields. Also the `fill_value`, converted
-//! to v3's form for the data type, and back.
+//! The `dtype` of a v2 array, read and written: a type string, or a list of named fields. Also the `fill_value`,
+//! converted to v3's form for the data type, and back.
 //!
 //! A type string has numpy's byte order, kind and size, or is a name that only tensorstore has. tensorstore's `bfloat16`
 //! is little-endian. Its integers and floats of less than a byte have one byte each. The fill value of its

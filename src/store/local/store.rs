@@ -1,7 +1,7 @@
 //! Store in a local folder.
 //!
-//! It reads only regular files, and none larger than its caller allows. A FIFO never blocks. Files are read and written in
-//! parts. Logs are files, too.
+//! It reads only regular files, and none larger than its caller allows. A FIFO never blocks. Files are read and written
+//! in parts. Logs are files, too.
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};

@@ -1,5 +1,5 @@
-//! Answers of servers: checks them, and extracts the requested bytes. Also reasons of failed requests, and advice for the
-//! user.
+//! Answers of servers: checks them, and extracts the requested bytes. Also reasons of failed requests, and advice for
+//! the user.
 
 use std::error::Error;
 use std::io;

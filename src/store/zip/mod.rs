@@ -1,7 +1,8 @@
 //! Zip files as stores. They are read by ranges from any other store.
 //!
-//! In a new file each member gets its offset before its data are written, so that many threads can write. Members are not
-//! compressed, and all have the same date. Specification: <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>
+//! In a new file each member gets its offset before its data are written, so that many threads can write. Members are
+//! not compressed, and all have the same date. Specification:
+//! <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>
 
 mod archive;
 mod directory;
