@@ -13,7 +13,7 @@ mod script;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use super::destination::{existing::check_apart, is_node};
+use super::destination::{check_apart, is_node};
 use super::{JobPlan, Source, cannot_write};
 use crate::array::Interrupt;
 use crate::diagnostic::{Diagnostic, code};
