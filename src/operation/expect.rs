@@ -3,16 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::description::describe;
 use super::document::{below, has_documents};
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
-use super::inspect_result::NodeMembers;
+use super::inspect_result::{NodeMembers, describe};
 use super::open::{open_documents, read_array_of};
 use super::{Documents, FaultClass, Interrupt, NodePath, Result, ValidateOptions, new_driver};
-use crate::diagnostic::quantity::shortened;
-use crate::diagnostic::{Code, Diagnostic, code};
-use crate::metadata::json::member_pointer;
-use crate::metadata::{Json, NodeKind, Object};
+use crate::diagnostic::{Code, Diagnostic, code, quantity::shortened};
+use crate::metadata::{Json, NodeKind, Object, json::member_pointer};
 use crate::store::Location;
 
 /// The members that can be expected.

@@ -8,15 +8,11 @@ mod preview;
 mod tests;
 mod ways;
 
-use super::description::describe;
-use super::histogram::{Binning, absent, range_of};
-use super::information::{BitSurvey, codes};
-use super::inspect_result::{DimensionInformation, KeptBits, StorageResult, SuggestionResult};
+use super::histogram::{Binning, BitSurvey, absent, codes, range_of};
+use super::inspect_result::{DimensionInformation, KeptBits, StorageResult, SuggestionResult, describe};
 use super::open::{open_documents, read_array_of};
-use super::quantize::first_pass::{FirstPassScan, FirstPassStats, Measure};
-use super::quantize::quantization::Quantization;
-use super::quantize::readers;
-use super::quantize::request::Request;
+use super::quantize::request::{FirstPassScan, FirstPassStats, Measure, Request};
+use super::quantize::{quantization, quantization::Quantization};
 use super::stored::{opaque_array, refuse_nested_shards, stored_array};
 use super::{
     ArrayDrawing, ArrayReading, ArrayResult, Budget, CfNumbers, ChangeOptions, FaultClass, Histogram,
@@ -31,8 +27,7 @@ use crate::engine::listing::{list, scan};
 use crate::engine::{Driver, Fold, Progress};
 use crate::kernel::bit_pairs::{Information, bit_names, leading_bits};
 use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::array::num_elements;
-use crate::metadata::{CodecMetadata, Json, NodeKind};
+use crate::metadata::{CodecMetadata, Json, NodeKind, array::num_elements};
 
 /// Reads an array, or a group and all nodes below it.
 pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<InspectResult> {
@@ -428,7 +423,7 @@ fn suggestion(
     let missing = missing_option(request.quantize.missing.as_ref());
     Ok(SuggestionResult {
         codecs: to_json(&quantization.metadata()),
-        chain: to_json(&readers::chain(quantization, source)?),
+        chain: to_json(&quantization::chain(quantization, source)?),
         range: quantization.range_literals(),
         step: quantization.step(),
         max_abs_error: found.max_abs_error.max(absent_error),

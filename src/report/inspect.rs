@@ -1,16 +1,14 @@
 //! The report of `inspect`. For an array: metadata, codecs and chunks. For a group: its members as a tree.
 
-use super::block::{Block, Members, Report, findings, heading, known};
-use super::inspect_values;
 use super::quantity::{self, bytes, count, counted};
 use super::table::{Table, cut};
-use super::terminal::Role;
+use super::text::{Block, Members, Report, findings, heading, known};
+use super::{inspect_values, terminal::Role};
 use crate::metadata::Json;
-use crate::operation::document::below;
 use crate::operation::inspect_result::{
     GroupResult, NodeMembers, NodeResult, RepresentationResult, StageRow, StorageResult,
 };
-use crate::operation::{ArrayResult, Failure, InspectResult, StatsResult};
+use crate::operation::{ArrayResult, Failure, InspectResult, StatsResult, document::below};
 
 /// The maximum number of characters of a dimension's name in text.
 const MAX_NAME: usize = 200;

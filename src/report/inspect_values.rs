@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::block::{Block, Members, heading, known};
 use super::quantity::{self, bytes, count, counted, exact, figure, percent, seconds, shape, shortened, whole};
-use super::quantization::trimmed;
 use super::table::Table;
 use super::terminal::{Role, Style, one_line};
+use super::text::{Block, Members, heading, known};
+use super::transcode::trimmed;
 use crate::metadata::Json;
 use crate::operation::inspect_result::{
     ChunkResult, DimensionInformation, KeptBits, SuggestionResult, WayResult, WaysResult,

@@ -8,18 +8,14 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use super::budget::{BASE_BYTES, comparing_bytes};
-use super::cf::{CfDecoding, float_type};
-use super::coordinates::describes_rounding;
-use super::document::below;
+use super::cf::{CfDecoding, describes_rounding, float_type};
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, compare_paths, read_hierarchy};
-use super::open::open_array;
-use super::options::AgainstOptions;
 use super::progress::{Progress, SubProgress};
 use super::stored::{listed, opaque_array};
-use super::validate_result::{AgainstNode, AgainstResult};
+use super::validate::{AgainstNode, AgainstResult};
 use super::{
-    Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, explain, narrowed,
-    new_driver, stored_array,
+    Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, document::below,
+    explain, narrowed, new_driver, open::open_array, options::AgainstOptions, stored_array,
 };
 use crate::array::{ChunkFault, ChunkSetBuilder, Fault, ObjectOf, StoredArray, SubchunkSource, position};
 use crate::data_type::{DataType, FillValue};
@@ -28,8 +24,7 @@ use crate::element::NumberType;
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks};
 use crate::engine::{Driver, Pair, Pairs, Transfer};
 use crate::grid::Region;
-use crate::metadata::array::num_elements;
-use crate::metadata::{Json, Number};
+use crate::metadata::{Json, Number, array::num_elements};
 use crate::store::Location;
 use value::{Compared, Comparer, Difference, Greatest, Tolerance, order};
 

@@ -4,12 +4,10 @@ use std::time::Instant;
 
 use crate::array::{Fault, ReadBuffers, ShardLayout, StoredArray};
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, ForShape, Workspace};
-use crate::diagnostic::quantity::counted;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, code, quantity::counted};
 use crate::grid::{Grid, Region, ravel};
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};
-use crate::operation::options::ChunkOptions;
-use crate::operation::{OperationError, Result};
+use crate::operation::{OperationError, Result, options::ChunkOptions};
 
 /// The bytes of a chunk, and the offset of an inner chunk in its shard.
 type Stored = (Vec<u8>, Option<u64>);

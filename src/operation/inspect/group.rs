@@ -5,19 +5,16 @@ use crate::array::{Listing, Purpose};
 use crate::data_type::{DataType, value_from_json};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::element::NumberType;
-use crate::engine::listing::scan;
-use crate::engine::{Driver, Progress, SubProgress};
-use crate::metadata::Object;
-use crate::metadata::array::num_elements;
-use crate::operation::description::describe_members;
-use crate::operation::document::below;
+use crate::engine::{Driver, Progress, SubProgress, listing::scan};
+use crate::metadata::{Object, array::num_elements};
 use crate::operation::hierarchy::{Hierarchy, HierarchyNode, NodeContent, read_hierarchy_by_copies};
-use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult, UnreadNode};
-use crate::operation::quantize::request::is_packed;
+use crate::operation::inspect_result::{
+    GroupResult, GroupTotals, NodeMembers, NodeResult, UnreadNode, describe_members,
+};
 use crate::operation::stored::{not_keys, unread};
 use crate::operation::{
     ArrayReading, CfOptions, Coordinates, Documents, FaultClass, InspectOptions, Interrupt, Member, Missing, NodePath,
-    OperationError, Result, new_driver,
+    OperationError, Result, document::below, new_driver, quantize::request::is_packed,
 };
 
 /// Reads a group and the nodes below it, down to the requested depth. With `--stats` it reads the values of each array.

@@ -6,13 +6,11 @@ use crate::diagnostic::quantity::{approximate, exact};
 use crate::element::{ElementType, NumberType};
 use crate::engine::{Fold, Silent};
 use crate::operation::inspect_result::{WayResult, WaysResult};
-use crate::operation::quantize::request::Request;
-use crate::operation::stored::refuse_nested_shards;
 use crate::operation::transcode::{Sample, SampleSize, SampleSpec, Sampler, Trial, as_source, has_fixed_size};
 use crate::operation::{
     Budget, CfNumbers, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing,
     OperationError, Predict, QuantizeOptions, Result, Stats, StatsResult, codec_words, explain, new_driver,
-    stored_array,
+    quantize::request::Request, stored::refuse_nested_shards, stored_array,
 };
 
 /// The types that cover the range of all values.

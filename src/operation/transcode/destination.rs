@@ -14,10 +14,9 @@ use std::time::Duration;
 
 use crate::array::fault::CleanupFn;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::journal::JournalError;
-use crate::engine::{Assignment, Driver, Fingerprint, Journal};
+use crate::engine::{Assignment, Driver, Fingerprint, Journal, journal::JournalError};
 use crate::metadata::NodeKind;
-use crate::operation::{FaultClass, OperationError, Result, TranscodeOptions, absent, document, hierarchy};
+use crate::operation::{FaultClass, OperationError, Result, TranscodeOptions, document, hierarchy, open};
 use crate::store::{
     Depth, Destination, Entry, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, Relation, StoreError, has_begun,
     has_run_folder,
@@ -534,7 +533,7 @@ fn no_destination(error: StoreError, shown: &str) -> OperationError {
 /// DEST is known to be missing.
 fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &str) -> Result<()> {
     let Some(node) = node else { return Ok(()) };
-    let (existing, missing) = match absent::nearest_existing(node) {
+    let (existing, missing) = match open::nearest_existing(node) {
         // An invalid zip file is at the path itself.
         Err(error) if error.is_data_fault() => return Ok(()),
         found => found.map_err(unreadable)?,

@@ -6,15 +6,12 @@ use crate::diagnostic::Profile;
 use crate::engine::{Driver, Fold, Progress};
 use crate::grid::Region;
 use crate::metadata::{Json, Number};
-use crate::operation::drawing::{Comparison, finite_range};
+use crate::operation::slice::{Comparison, Slice, SliceReader, finite_range, is_upside_down};
 use crate::operation::{
     Budget, CfNumbers, CfOptions, ComparedArray, FaultClass, Histogram, LevelResult, Missing, OpenedArray,
     OperationError, QuantizationResult, Result, TranscodeOptions, TranscodeResult, explain, new_driver, open,
-    stored_array,
+    stored_array, transcode_result::NodeResult,
 };
-
-use crate::operation::slice::{Slice, SliceReader, is_upside_down};
-use crate::operation::transcode_result::NodeResult;
 use crate::store::Location;
 
 /// Maximum number of arrays with pictures.

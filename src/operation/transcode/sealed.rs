@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::{BlockShapes, ResolvedPlan, route};
 use super::{JobPlan, Plan, Source};
-use crate::engine::Fingerprint;
-use crate::engine::journal::digest;
+use crate::engine::{Fingerprint, journal::digest};
 use crate::metadata::{Json, Object};
 use crate::operation::{
     ChangeOptions, CompressionResult, FirstPassStats, OpenedArray, OperationError, PathPattern, Quantization, Result,

@@ -13,26 +13,25 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Plan;
-use super::plan::losses::kept;
-use super::plan::{compared_in, losses};
+use super::plan::{change, change::kept, compared_in};
 use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
-use crate::codec::value_program::ProgramFault;
 use crate::codec::{
     Recoding, Tiles, ValueConversion, ValueProgram, ValueStep, conversion, element_bits, fault, region,
+    value_program::ProgramFault,
 };
-use crate::diagnostic::quantity::counted;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, code, quantity::counted};
 use crate::element::NumberType;
-use crate::engine::route::copy::CopyJob;
-use crate::engine::route::staged::Staged;
 use crate::engine::route::variable_size::{
     ElementReader, SubchunkChange, VariableSize, VariableSizeBuffers, fold_subchunks, recoding_of,
 };
-use crate::engine::{Driver, Job, ObjectJob, Pair, Progress, Route, Transfer};
+use crate::engine::{
+    Driver, Job, ObjectJob, Pair, Progress, Route, Transfer, route::copy::CopyJob, route::staged::Staged,
+};
 use crate::grid::{Region, volume};
 use crate::kernel::quantize::QuantizeFigures;
-use crate::operation::against::differences;
-use crate::operation::{Budget, OperationError, Quantization, Result, VerifyResult, narrowed, xarray};
+use crate::operation::{
+    Budget, OperationError, Quantization, Result, VerifyResult, against::differences, narrowed, xarray,
+};
 use crate::store::ObjectReader;
 
 /// Number of elements that are converted and compared at a time: they stay in a level 2 cache.
@@ -156,11 +155,11 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
     let found = format!("{} of {} elements", result.differing, result.elements);
     let error = result.max_abs_error.unwrap_or(0.0);
     let differs = format!("the destination differs from the source in {found}, by up to {error}");
-    let (message, help) = if let Some(codec) = plan.job.objects().and_then(losses::of) {
+    let (message, help) = if let Some(codec) = plan.job.objects().and_then(change::of) {
         let help = "give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate \
             --against` and `--atol`; nothing was kept";
         (format!("{differs}: `{}` changes some numbers when it encodes them again", codec.name), help)
-    } else if plan.job.objects().is_some_and(losses::loses_fill_value) {
+    } else if plan.job.objects().is_some_and(change::loses_fill_value) {
         let help = "give a chain without these filters by --codecs; or leave `--verify` out; nothing was kept";
         let whose = "absent elements, because the filters of the chain change the fill value";
         (format!("{differs}: {whose}"), help)

@@ -9,9 +9,7 @@ use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
 use crate::metadata::ArrayMetadata;
-use crate::operation::coordinates::describes_others;
-use crate::operation::hierarchy::HierarchyNode;
-use crate::operation::{NodePath, OperationError};
+use crate::operation::{NodePath, OperationError, cf::describes_others, hierarchy::HierarchyNode};
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::{Node, has_begun};
 

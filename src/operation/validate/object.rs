@@ -5,12 +5,11 @@
 
 use std::sync::Arc;
 
-use super::Findings;
-use super::keys::size_finding;
+use super::{Findings, keys::size_finding};
 use crate::array::{Fault, Sizes, position};
-use crate::codec::sharding::ABSENT;
 use crate::codec::{
     BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, CodecError, Effect, ForShape, Workspace,
+    sharding::ABSENT,
 };
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::PrefetchPlan;

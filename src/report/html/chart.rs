@@ -5,8 +5,7 @@ use std::fmt::Write;
 use maud::{Markup, html};
 
 use super::{Ids, text};
-use crate::operation::drawing::finite_range;
-use crate::operation::{HistogramResult, LevelResult};
+use crate::operation::{HistogramResult, LevelResult, slice::finite_range};
 use crate::report::inspect_preview;
 use crate::report::quantity::{count, figure};
 

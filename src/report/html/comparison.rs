@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::chart::{self, lines, with_units};
 use super::{Ids, capital, text};
 use crate::metadata::Json;
-use crate::operation::drawing::{Comparison, finite_range};
+use crate::operation::slice::{Comparison, finite_range};
 use crate::operation::{LevelResult, QuantizationResult};
 use crate::report::inspect_preview::{self, colour, mixed, png, share};
 use crate::report::quantity::{approximate, count, counted, figure, whole};

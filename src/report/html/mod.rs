@@ -7,16 +7,13 @@ mod comparison;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::block::{Block, Report};
 use super::failure::{grouped, pointer};
-use super::quantity::counted;
-use super::table::Table;
 use super::terminal::{Role, one_line};
-use super::{inspect_preview, quantity, text};
+use super::text::{Block, Report};
+use super::{inspect_preview, quantity, quantity::counted, table::Table, text};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;
-use crate::operation::drawing::finite_range;
-use crate::operation::{ArrayDrawing, PreviewResult};
+use crate::operation::{ArrayDrawing, PreviewResult, slice::finite_range};
 use chart::with_units;
 use comparison::{Pixels, Scale, colour_bar, picture};
 

@@ -9,8 +9,8 @@ use super::plan_file::{ArrayUnits, Boundary, KEY, PartsPlan, PassName, PassPlan,
 use crate::array::{ChunkSet, Interrupt};
 use crate::element::NumberType;
 use crate::engine::{Progress, listing};
-use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
 use crate::operation::transcode::{JobPlan, Plan, SealedPlan, Source};
+use crate::operation::transcode_result::{ChosenCompressor, InitResult, PlannedPass};
 use crate::operation::{
     Budget, FirstPass, FirstPassStats, OperationError, Request, Result, TranscodeOptions, new_driver,
 };

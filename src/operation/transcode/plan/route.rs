@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::change::PlannedConversion;
-use super::{BlockShapes, ENTRY_BYTES, Planner, first_pass_bytes, keep_bits, least_bytes, losses, of_chunks};
+use super::{BlockShapes, ENTRY_BYTES, Planner, change, first_pass_bytes, keep_bits, least_bytes, of_chunks};
 use crate::array::{ChunkSet, MOST_OPEN_SHARDS, Missing, StoredArray};
 use crate::codec::{BindError, Conversion, Recoding, ValueConversion, ValueStep, VlenChain, conversion};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, StagedCosts, StagedPlan};
@@ -17,7 +17,8 @@ use crate::grid::volume;
 use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
 use crate::operation::stored::{bound_array, new_array, opaque_array, refuse_nested_shards};
-use crate::operation::transcode::{DestinationMetadata, format::version_2, repack};
+use crate::operation::transcode::format::version_2;
+use crate::operation::transcode::{DestinationMetadata, repack};
 use crate::operation::transcode_result::RouteName;
 use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, stored_array};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -83,7 +84,7 @@ impl<'a> RouteChoice<'a> {
         let compared = if planner.run.verify { least_bytes(&transfer) } else { 0 };
         self.elsewhere = surveyed.max(compared);
         let job = ObjectJob { route: self.route(&transfer.source, &transfer.destination)?, transfer };
-        let is_told = conversion::depends_on_one_element(job.transfer.destination.subchunk_chain(), losses::kept(&job));
+        let is_told = conversion::depends_on_one_element(job.transfer.destination.subchunk_chain(), change::kept(&job));
         if planner.run.verify && planner.array.change.codecs.is_some() && !is_told {
             let message =
                 "`--verify` compares element by element, but the destination's chain adds up rounded differences";
