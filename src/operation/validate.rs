@@ -6,7 +6,6 @@
 //! The result of `validate`: the members of its `--json`, by their names.
 
 mod array;
-mod keys;
 mod object;
 
 use std::collections::BTreeSet;
@@ -121,7 +120,7 @@ fn check_store(
                     Err(error) => gathered.failures.push_node(&node.node_path, error),
                 }
             }
-            _ if options.level > ValidateLevel::Metadata => keys::group(node, root, gathered),
+            _ if options.level > ValidateLevel::Metadata => array::group(node, root, gathered),
             _ => {}
         }
     }

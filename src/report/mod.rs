@@ -5,7 +5,6 @@ pub mod formats;
 pub mod html;
 pub mod inspect;
 pub mod inspect_preview;
-mod inspect_values;
 pub mod quantity;
 pub mod table;
 pub mod terminal;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::quantity::{self, bytes, count, counted, figure};
 use super::text::{Block, Members, Report, findings, heading, known};
-use super::{inspect_values, table::Table, terminal::Role};
+use super::{inspect, table::Table, terminal::Role};
 use crate::metadata::{Json, Object};
 use crate::operation::transcode_result::{
     ArrayDescription, Counts, InitResult, NO_KS_TEST, NodeResult, PartResult, PlannedObjects, RouteName,
@@ -95,7 +95,7 @@ fn rows(arrays: &[Array<'_>], is_page: bool) -> Table {
         let sizes = [node.counts.bytes_source, node.counts.bytes_written];
         let [before, after] = sizes.map(|size| size.map(bytes));
         let before = before.unwrap_or_default();
-        let about = estimate.map(|estimate| inspect_values::approximately(estimate.bytes_stored, estimate.is_exact));
+        let about = estimate.map(|estimate| inspect::approximately(estimate.bytes_stored, estimate.is_exact));
         let after = match after {
             Some(after) if after == before => String::new(),
             after => format!("-> {}", about.or(after).unwrap_or_else(|| "?".to_owned())),
@@ -263,9 +263,9 @@ fn sums(result: &TranscodeResult, arrays: &[Array<'_>]) -> Members<'static> {
         ("other keys", other_keys(result)),
         ("unchanged", (!spared.is_empty()).then(unchanged)),
         ("removed codecs", by_count(dropped, "of")),
-        ("compressor", open.map(inspect_values::chosen).or_else(|| by_count(chosen, "for"))),
+        ("compressor", open.map(inspect::chosen).or_else(|| by_count(chosen, "for"))),
         ("stored", before.or(after).map(|_| stored(before, after))),
-        ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated(&estimates))),
+        ("estimated", (!estimates.is_empty()).then(|| inspect::estimated(&estimates))),
     ];
     known(members).collect()
 }
@@ -316,10 +316,10 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
         ("decoded", bytes_logical.map(bytes)),
         ("read", reads(node, dry_run)),
-        ("compressor", compression.map(inspect_values::chosen)),
-        ("tried", tried.map(inspect_values::tried)),
-        ("estimated", estimate.map(|estimate| inspect_values::estimated(&[estimate]))),
-        ("sample", estimate.map(|estimate| inspect_values::sample(&estimate.sample))),
+        ("compressor", compression.map(inspect::chosen)),
+        ("tried", tried.map(inspect::tried)),
+        ("estimated", estimate.map(|estimate| inspect::estimated(&[estimate]))),
+        ("sample", estimate.map(|estimate| inspect::sample(&estimate.sample))),
         ("work", work.map(|(units, _)| counted(units, "unit"))),
         ("memory", work.map(|(_, memory)| bytes(memory))),
     ];

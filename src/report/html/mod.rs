@@ -2,7 +2,6 @@
 //!
 //! Names and texts of a store are hostile. The macro escapes HTML, and `text` control and direction characters.
 
-mod chart;
 mod comparison;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -14,8 +13,7 @@ use super::{inspect_preview, quantity, quantity::counted, table::Table, text};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;
 use crate::operation::{ArrayDrawing, PreviewResult, slice::finite_range};
-use chart::with_units;
-use comparison::{Pixels, Scale, colour_bar, picture};
+use comparison::{Pixels, Scale, colour_bar, picture, with_units};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -297,7 +295,7 @@ fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
                     "."
                 };
                 @let words = ("Histogram of the values", with_units("values", units));
-                (chart::histogram(histogram, (&[], &[]), words, caption, ids))
+                (comparison::histogram(histogram, (&[], &[]), words, caption, ids))
             }
         }
     }
