@@ -499,7 +499,7 @@ pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<
     let input = ArrayRepresentation { shape: outer.input.shape.clone(), ..encoded.clone() };
     // The rest of the chain is bound to the codes, so that reading the array gives codes and decodes no value.
     let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-    let array = bound_array(source.node.clone(), source.metadata.clone(), &pipeline, &source.store, 0, false)?;
+    let array = bound_array((&source.node, &source.metadata, &pipeline), &source.store, false)?;
     let array = array.with_present(present);
     let numbers = Numbers::of(number_type, None);
     Ok(Some(BitSurvey::new(array, numbers, &missing.unwrap_or_default(), fill.unwrap_or(0), false)))

@@ -96,7 +96,7 @@ fn contents(
     };
     let driver = new_driver(options.common.num_threads(), interrupt)?;
     // The indexes of shards are read for any content of the inner chunks. Text is shown as the bytes of a chunk.
-    let opaque = || opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store);
+    let opaque = || opaque_array((&array.node, &array.metadata, &array.pipeline), &array.store);
     let is_text = array.data_type.is_variable_length() && options.chunk.is_some();
     let stored = if is_text { opaque() } else { stored_array(&array) };
     let listing = listing(&array, options, &driver)?;
@@ -116,7 +116,8 @@ fn contents(
     }
     let bound = stored.and_then(|stored| {
         let stored = stored.with_present(listing.as_ref().and_then(Listing::known));
-        let threads = threads(&array, &stored, listing.as_ref(), options)?;
+        let (source, listing, driver) = (&array, listing.as_ref(), &driver);
+        let threads = Contents { source, stored: &stored, driver, progress, listing }.threads(options)?;
         Ok((stored, threads))
     });
     let (stored, threads) = match bound {
@@ -156,53 +157,6 @@ fn listing(array: &OpenedArray, options: &InspectOptions, driver: &Driver) -> Re
     listing.map(Some).map_err(|error| OperationError::cannot_list(&array.store, error))
 }
 
-/// Returns the number of threads for which there is memory. The error names enough for `--information`, too.
-fn threads(
-    array: &OpenedArray,
-    stored: &StoredArray,
-    listing: Option<&Listing>,
-    options: &InspectOptions,
-) -> Result<usize> {
-    let (budget, purpose) = (Budget::new(&options.common), || format!("for the chunks of `{}`", array.store));
-    budget.threads_of(needed_bytes(stored, listing, options), purpose).map_err(|error| {
-        let survey = if options.information { survey(array, stored, options).ok().flatten() } else { None };
-        survey.and_then(|(_, survey)| survey.threads_of(Budget::new(&options.common)).err()).unwrap_or(error)
-    })
-}
-
-/// Returns the survey of `--information`, and what its bits are those of. `None` for a type without numbers.
-fn survey(
-    array: &OpenedArray,
-    stored: &StoredArray,
-    options: &InspectOptions,
-) -> Result<Option<(&'static str, BitSurvey)>> {
-    if let Some(survey) = codes(array, stored.present.as_ref())? {
-        return Ok(Some(("codes", survey)));
-    }
-    let Some(numbers) = Numbers::new(&array.data_type) else { return Ok(None) };
-    // No value of `bool` counts as missing.
-    let missing = options.cf.missing.as_ref().filter(|_| array.data_type.number().is_some());
-    let missing = cf::missing_values(array, numbers.number_type(), missing)?;
-    let fill_bits = numbers.fill_bits(array);
-    Ok(Some(("values", BitSurvey::new(stored.clone(), numbers, &missing, fill_bits, false))))
-}
-
-/// Returns the bytes that a thread needs at a time.
-fn needed_bytes(stored: &StoredArray, listing: Option<&Listing>, options: &InspectOptions) -> u64 {
-    let reads_chunks =
-        options.preview.is_some() || options.draws || listing.is_some_and(|listing| !listing.present.is_empty());
-    // A picture needs whole chunks, and codes are made of whole chunks.
-    let suggests_codecs = options.suggested_type().is_some();
-    let unit = match options.draws || options.preview.is_some() || suggests_codecs {
-        _ if !reads_chunks => 0,
-        true => stored.reading_bytes(),
-        false => stored.reading_bytes_in_pieces(),
-    };
-    let codes = if suggests_codecs { stored.subchunk_chain().decoded_bytes().min(unit) } else { 0 };
-    let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk_bytes(stored, chunk));
-    unit.saturating_add(codes).max(chunk)
-}
-
 /// An array whose chunks are read.
 #[derive(Clone, Copy)]
 struct Contents<'a> {
@@ -215,6 +169,45 @@ struct Contents<'a> {
 }
 
 impl Contents<'_> {
+    /// Returns the number of threads for which there is memory. The error names enough for `--information`, too.
+    fn threads(&self, options: &InspectOptions) -> Result<usize> {
+        let (budget, purpose) = (Budget::new(&options.common), || format!("for the chunks of `{}`", self.source.store));
+        budget.threads_of(self.needed_bytes(options), purpose).map_err(|error| {
+            let survey = if options.information { self.survey(options).ok().flatten() } else { None };
+            survey.and_then(|(_, survey)| survey.threads_of(budget).err()).unwrap_or(error)
+        })
+    }
+
+    /// Returns the survey of `--information`, and what its bits are those of. `None` for a type without numbers.
+    fn survey(&self, options: &InspectOptions) -> Result<Option<(&'static str, BitSurvey)>> {
+        let array = self.source;
+        if let Some(survey) = codes(array, self.stored.present.as_ref())? {
+            return Ok(Some(("codes", survey)));
+        }
+        let Some(numbers) = Numbers::new(&array.data_type) else { return Ok(None) };
+        // No value of `bool` counts as missing.
+        let missing = options.cf.missing.as_ref().filter(|_| array.data_type.number().is_some());
+        let missing = cf::missing_values(array, numbers.number_type(), missing)?;
+        let fill_bits = numbers.fill_bits(array);
+        Ok(Some(("values", BitSurvey::new(self.stored.clone(), numbers, &missing, fill_bits, false))))
+    }
+
+    /// Returns the bytes that a thread needs at a time.
+    fn needed_bytes(&self, options: &InspectOptions) -> u64 {
+        let (stored, draws) = (self.stored, options.draws || options.preview.is_some());
+        let reads_chunks = draws || self.listing.is_some_and(|listing| !listing.present.is_empty());
+        // A picture needs whole chunks, and codes are made of whole chunks.
+        let suggests_codecs = options.suggested_type().is_some();
+        let unit = match draws || suggests_codecs {
+            _ if !reads_chunks => 0,
+            true => stored.reading_bytes(),
+            false => stored.reading_bytes_in_pieces(),
+        };
+        let codes = if suggests_codecs { stored.subchunk_chain().decoded_bytes().min(unit) } else { 0 };
+        let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk_bytes(stored, chunk));
+        unit.saturating_add(codes).max(chunk)
+    }
+
     /// Answers the requests, one after the other.
     fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<()> {
         let numbers = CfNumbers::new(self.source, &options.cf)?;
@@ -339,7 +332,7 @@ impl Contents<'_> {
 
     /// Makes one pass over all chunks. A chunk that cannot be read is a finding.
     fn information(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<Option<InformationResult>> {
-        let Some((of, survey)) = survey(self.source, self.stored, options)? else { return Ok(None) };
+        let Some((of, survey)) = self.survey(options)? else { return Ok(None) };
         let driver = narrowed(self.driver, survey.threads_of(Budget::new(&options.common))?)?;
         match survey.run(&driver, self.progress) {
             Ok(found) => Ok(Some(self.described(survey.number_type(), of, &found))),
@@ -571,18 +564,13 @@ fn inspect_chunk(
 }
 
 /// Returns the index of a stored object, and the chunk's box. The box is in the coordinates of the array, with padding.
-fn find(
-    array: &StoredArray,
-    layout: Option<&ShardLayout>,
-    store: &str,
-    wanted: &ChunkOptions,
-) -> Result<(u64, Region)> {
+fn find(array: &StoredArray, layout: Option<&ShardLayout>, store: &str, asked: &ChunkOptions) -> Result<(u64, Region)> {
     let inner = layout.map(|layout| Grid::regular(&array.metadata.shape, &layout.subchunk.decoded().shape));
     let chunks = inner.as_ref().unwrap_or(&array.metadata.grid);
-    let indices = &wanted.indices;
+    let indices = &asked.indices;
     let grid = chunks.counts();
     if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
-        let kind = if wanted.inner { "inner chunks" } else { "chunks" };
+        let kind = if asked.inner { "inner chunks" } else { "chunks" };
         let message = if indices.len() == grid.len() {
             format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}")
         } else {

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use self::array::{ArrayCheck, UNLISTED};
-use super::against::{self, AgainstOutcome, UnreadPart};
+use super::against;
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, read_hierarchy};
 use super::progress::{Progress, SubProgress};
 use super::{
@@ -54,11 +54,10 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
         // A STORE that could not be opened is already reported.
         let other = other.filter(|_| !gathered.result.checked.is_empty() && !gathered.failures.is_interrupted());
         let outcome = other.map(|other| other.compare(progress)).transpose().map_err(of_none)?;
-        Ok(outcome.map(|AgainstOutcome { result, failures, refused }| {
+        Ok(outcome.map(|(result, failures, refused)| {
             gathered.leave_out("objects compared as absent: the store refused access", refused);
-            for UnreadPart { store, node, key, error } in failures {
-                gathered.failures.push(Some(&store), Some(&node), key, error);
-            }
+            gathered.failures.named.extend(failures.named);
+            gathered.failures.errors.extend(failures.errors);
             result
         }))
     });
@@ -155,7 +154,7 @@ struct ValidateReport<'a> {
 
 /// Read errors: as results name them, and with their causes and the next step, in the same order.
 #[derive(Debug, Default)]
-struct Failures {
+pub(super) struct Failures {
     named: Vec<Failure>,
     errors: Vec<OperationError>,
 }
@@ -212,7 +211,7 @@ impl Failures {
     }
 
     /// Adds what happened to a STORE, or to no one of them; to a node of it, or a key.
-    fn push(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
+    pub(super) fn push(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
         // A signal stops every part of the work. One error is enough.
         if error.class() == FaultClass::Interrupted && self.is_interrupted() {
             return;

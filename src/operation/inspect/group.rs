@@ -27,7 +27,9 @@ pub(super) fn inspect_group(
 ) -> Result<GroupResult> {
     let driver = &new_driver(options.common.num_threads(), interrupt)?;
     let root = NodePath::new(&options.store, options.node.as_deref())?;
-    let (all, mut failures) = read_nodes(options, documents, &root, driver)?;
+    let hierarchy = read_hierarchy_by_copies(&root, options.store.node(), documents, driver);
+    let Hierarchy { nodes: all, failures } = hierarchy.with_root(&root.path)?;
+    let mut failures = failures.into_iter().map(|folder| failure(folder.error)).collect::<Result<_>>()?;
     let (mut own, mut nodes, mut warnings) = (NodeMembers::default(), Vec::new(), Vec::new());
     let (mut consolidated, mut arrays) = (false, Vec::new());
     let coordinates = coordinates(&all);
@@ -77,18 +79,6 @@ pub(super) fn inspect_group(
     }
     figures(arrays, &coordinates, options, (progress, interrupt), &mut result)?;
     Ok(result)
-}
-
-/// Reads the nodes as far as possible. An error if the group itself cannot be read.
-fn read_nodes(
-    options: &InspectOptions,
-    documents: Documents,
-    root: &NodePath,
-    driver: &Driver,
-) -> Result<(Vec<HierarchyNode>, Vec<UnreadNode>)> {
-    let hierarchy = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?;
-    let Hierarchy { nodes, failures } = hierarchy.with_root(&root.path)?;
-    Ok((nodes, failures.into_iter().map(|folder| failure(folder.error)).collect::<Result<_>>()?))
 }
 
 /// Returns the failure of one node. An interrupt stays an error.

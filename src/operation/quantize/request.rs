@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::range::{Fitted, Grid, RangeFault, ScaleSearch};
 use super::{Codes, FloatType, Quantization, RangeFinder, Scaling, quantization::surviving_fill};
-use crate::array::{ChunkSet, Fault, Interrupt, StoredArray, element_fault};
+use crate::array::{Fault, StoredArray, element_fault};
 use crate::data_type::{DataType, value_from_json};
 use crate::diagnostic::quantity::{self, counted};
 use crate::element::NumberType;
@@ -19,8 +19,8 @@ use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::kernel::unpack::Unpack;
 use crate::metadata::{CodecMetadata, Json};
 use crate::operation::{
-    Budget, ChangeOptions, FaultClass, Missing, Numbers, OpenedArray, OperationError, QuantizeForm, QuantizeOptions,
-    Result, cf, draft, explain, new_driver, stored_array,
+    ChangeOptions, FaultClass, Missing, Numbers, OpenedArray, OperationError, QuantizeForm, QuantizeOptions, Result,
+    cf, draft, explain,
 };
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -147,15 +147,10 @@ impl<'a> Request<'a> {
     }
 
     /// Resolves everything for one type of codes.
-    pub(crate) fn resolve(
-        &self,
-        target: NumberType,
-        survey: &FirstPassStats,
-        fit: ScaleSearch,
-    ) -> Result<Quantization> {
+    pub(crate) fn resolve(&self, target: NumberType, stats: &FirstPassStats, fit: ScaleSearch) -> Result<Quantization> {
         let fill = self.float.value(self.fill_bits);
         // If no element is absent, the range need not contain the fill value.
-        let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
+        let fill_is_data = !self.fill_is_nan() && stats.absent_elements;
         if fill.is_infinite() && fill_is_data {
             return Err(infinite(&self.source.store, "missing chunks have an infinite fill value"));
         }
@@ -165,11 +160,11 @@ impl<'a> Request<'a> {
             let message = format!("`{store}` lacks chunks, and their fill value {fill} is equal to {declared}");
             return Err(OperationError::data(message).with_help(NAME_MISSING));
         }
-        self.check_survey(survey)?;
-        let saw_nan = survey.extent.is_some_and(|extent| extent.nan > 0);
+        self.check_survey(stats)?;
+        let saw_nan = stats.extent.is_some_and(|extent| extent.nan > 0);
         // Without absent elements the fill value of DEST becomes NaN, which needs a code.
         let wants_nan = self.quantize.nan_value.is_some() || self.fill_is_nan() || saw_nan || !fill_is_data;
-        let range = self.range(survey, fill_is_data.then_some(fill))?;
+        let range = self.range(stats, fill_is_data.then_some(fill))?;
         let mut quantization = self.with_codes((target, wants_nan), range, fill_is_data.then_some(fill), fit)?;
         if !fill_is_data {
             quantization.fill_value = self.float.bits(f64::NAN);
@@ -409,28 +404,16 @@ fn infinite(store: &str, what: &str) -> OperationError {
 }
 
 pub(crate) struct FirstPass<'a> {
-    request: &'a Request<'a>,
+    pub request: &'a Request<'a>,
     /// The objects of the passes, and the cache for their chunks.
     pub array: StoredArray,
     /// Whether objects of the whole array are known to be absent.
-    lacks_chunks: bool,
-    driver: Driver,
-    progress: &'a dyn Progress,
+    pub lacks_chunks: bool,
+    pub driver: Driver,
+    pub progress: &'a dyn Progress,
 }
 
-impl<'a> FirstPass<'a> {
-    /// Creates the passes over the objects that are `present`, if they are known.
-    pub(crate) fn new(
-        request: &'a Request<'a>,
-        present: Option<&ChunkSet>,
-        lacks_chunks: bool,
-        (budget, interrupt): (Budget, &Interrupt),
-        progress: &'a dyn Progress,
-    ) -> Result<Self> {
-        let array = stored_array(request.source)?.with_present(present);
-        Ok(FirstPass { request, array, lacks_chunks, driver: new_driver(budget.threads(), interrupt)?, progress })
-    }
-
+impl FirstPass<'_> {
     /// Determines what the quantisation must know of the data. Also returns the number of encoded bytes that were read.
     pub(crate) fn survey(&self) -> Result<(FirstPassStats, u64)> {
         let Some(surveyor) = FirstPassScan::new(self.request) else { return Ok((FirstPassStats::default(), 0)) };

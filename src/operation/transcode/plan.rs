@@ -31,7 +31,7 @@ use crate::operation::stored::{self, bound_array, opaque_array};
 use crate::operation::{
     Budget, ChangeOptions, Compression, CompressionResult, Documents, Draft, FaultClass, FirstPass, FirstPassStats,
     KeepBits, OpenedArray, OperationError, Predict, Quantization, QuantizeForm, QuantizeOptions, Request, Result,
-    RunOptions, codec_words, draft, explain, new_driver, options::options_for,
+    RunOptions, codec_words, draft, explain, new_driver, options::options_for, stored_array,
 };
 use crate::store::Node;
 
@@ -181,9 +181,9 @@ impl Plan {
     pub(super) fn as_read(&self, job: &ObjectJob) -> Result<ObjectJob> {
         let (store, mut route) = (&self.source.store, job.route.clone());
         let DestinationMetadata { metadata, pipeline, .. } = &self.destination;
-        let (node, metadata) = (job.transfer.destination.node.clone(), metadata.clone());
+        let node = &job.transfer.destination.node;
         let destination = if let Route::VariableSize(variable_size) = &mut route {
-            let destination = opaque_array(node, metadata, pipeline, store)?;
+            let destination = opaque_array((node, metadata, pipeline), store)?;
             if let SubchunkChange::Recode(recoding) = &mut variable_size.change {
                 let source = job.transfer.source.subchunk_chain();
                 let lost = || OperationError::data(format!("the metadata written for `{store}` cannot be read back"));
@@ -192,8 +192,8 @@ impl Plan {
             destination
         } else {
             let repacking = self.changed.repacking.as_ref();
-            let codes = repacking.map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref()));
-            bound_array(node, metadata, codes.as_ref().unwrap_or(pipeline), store, 0, false)?
+            let codes = repacking.map(|to| to.codes(metadata, pipeline.input.fill_value.as_ref()));
+            bound_array((node, metadata, codes.as_ref().unwrap_or(pipeline)), store, false)?
         };
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })
     }
@@ -383,9 +383,10 @@ impl Planner<'_> {
         let request = Request::new(source, change, quantize)?;
         let lacks_chunks = listing.present.len() < source.metadata.num_chunks();
         let resolve = |budget: Budget, cache: ArrayCache| {
-            let using = (budget, self.driver.interrupt());
-            let mut pass = FirstPass::new(&request, listing.known(), lacks_chunks, using, progress)?;
-            pass.array.cache = cache;
+            let mut array = stored_array(source)?.with_present(listing.known());
+            array.cache = cache;
+            let driver = new_driver(budget.threads(), self.driver.interrupt())?;
+            let pass = FirstPass { request: &request, array, lacks_chunks, driver, progress };
             let survey = if let Some(survey) = surveyed { survey.clone() } else { pass.survey()?.0 };
             pass.resolve(&survey).map(Some)
         };
@@ -536,15 +537,11 @@ impl Planner<'_> {
     /// Returns the unchecked metadata of DEST, and the changes of the values. The order of the steps matters. Values
     /// come before compressors, which depend on the element size. The grid comes after the chain, which shards contain.
     /// The fill value comes after its data type. Attributes come last, because they describe values and fill value.
-    fn draft(
-        &self,
-        quantization: Option<Quantization>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<(Draft, PlannedConversion)> {
+    fn draft(&self, codes: Option<Quantization>, warnings: &mut Vec<Diagnostic>) -> Result<(Draft, PlannedConversion)> {
         let SourceArray { opened: source, change: options, path, .. } = &self.array;
         let mut draft = Draft::new(source);
         version_2::set_format(&mut draft, source, options)?;
-        let mut changed = self.change(quantization, &mut draft)?;
+        let mut changed = self.change(codes, &mut draft)?;
         warnings.extend(change::unpacked_warning(&changed.change));
         self.complete_chain(&mut draft, &changed);
         let element_bytes = self.element_bytes(&draft);

@@ -23,7 +23,7 @@ use crate::operation::transcode_result::{SampleResult, TriedResult};
 use crate::operation::{
     Budget, ChangeOptions, Compression, CompressionGoal, CompressionResult, FaultClass, FirstPass, KeepBits,
     OpenedArray, OperationError, Predict, Quantization, Request, Result, RunOptions, ShapeRequest, ShardRequest,
-    codec_words, draft, new_driver,
+    codec_words, draft, new_driver, stored_array,
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
@@ -215,7 +215,10 @@ impl Sampler<'_> {
         if let (Some(quantize), None) = (&options.quantize, resolved) {
             passes += 1.0;
             let request = Request::new(&sample.array, &options, quantize)?;
-            let pass = FirstPass::new(&request, Some(&there), sample.lacks_chunks, using, &Silent)?;
+            let array = stored_array(&sample.array)?.with_present(Some(&there));
+            let driver = new_driver(using.0.threads(), using.1)?;
+            let lacks_chunks = sample.lacks_chunks;
+            let pass = FirstPass { request: &request, array, lacks_chunks, driver, progress: &Silent };
             let (survey, _) = timed(&mut growing, || pass.survey())?;
             quantization = Some(timed(&mut fixed, || pass.resolve(&survey))?);
         }

@@ -15,7 +15,7 @@ use crate::element::NumberType;
 use crate::engine::Driver;
 use crate::grid::Region;
 use crate::metadata::{Json, NodeKind, Object, edit};
-use crate::operation::hierarchy::{HierarchyNode, NodeContent, check_name, read_hierarchy_below};
+use crate::operation::hierarchy::{HierarchyNode, NodeContent, check_name, read_from};
 use crate::operation::open::{open_documents, opened, opened_as, read_array_of, refusal};
 use crate::operation::{
     ArrayReading, ChangeOptions, Coordinates, Documents, GroupReading, Member, NodePath, OpenedArray, OperationError,
@@ -82,7 +82,8 @@ impl Source {
     fn open_group(options: &TranscodeOptions, node: Node, documents: Documents, driver: &Driver) -> Result<Self> {
         let store = options.source.display().to_string();
         let document_key = documents.key;
-        let hierarchy = read_hierarchy_below(&options.source, documents, driver)?;
+        let start = NodePath::new(&options.source, None)?;
+        let hierarchy = read_from(&start, options.source.node(), Some(documents), driver);
         // DEST would lack what is below a folder that cannot be read.
         if let Some(failure) = hierarchy.failures.into_iter().next() {
             return Err(failure.error);

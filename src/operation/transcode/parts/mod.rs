@@ -33,7 +33,7 @@ use crate::operation::open::open_documents;
 use crate::operation::transcode_result::{ChosenCompressor, InitResult, PartResult, PassStatus, PlannedPass};
 use crate::operation::{
     Budget, FirstPass, FirstPassStats, NodePath, OperationError, Request, Result, StatusResult, TranscodeOptions,
-    TranscodeResult, new_driver,
+    TranscodeResult, new_driver, stored_array,
 };
 use crate::store::{EntryKind, JOURNAL, Location, Node, RUN_FOLDER, clear_run_folder, machine};
 
@@ -665,7 +665,9 @@ impl PartsJob<'_> {
             }
             let request = Request::new(opened, &array.change, quantize)?;
             let lacks_chunks = all.len() < metadata.num_chunks();
-            let pass = FirstPass::new(&request, Some(&part), lacks_chunks, (budget, interrupt), self.progress)?;
+            let array = stored_array(opened)?.with_present(Some(&part));
+            let pass =
+                FirstPass { request: &request, array, lacks_chunks, driver: driver.clone(), progress: self.progress };
             let (survey, read) = pass.survey()?;
             found.push((number, survey));
             bytes_read = bytes_read.saturating_add(read);

@@ -144,16 +144,16 @@ impl<'a> RouteChoice<'a> {
         let hoisted = changed.change.num_codecs;
         let repacked = changed.repacking.as_ref().map(|repacking| repacking.source(source));
         let mut from = repacked.unwrap_or_else(|| stored_array(source))?;
-        let (metadata, empty) = (destination.metadata.clone(), self.planner.array.change.write_empty_chunks);
+        let (metadata, empty) = (&destination.metadata, self.planner.array.change.write_empty_chunks);
         let fill = destination.pipeline.input.fill_value.as_ref();
         let pipeline = match changed.change.steps.last() {
-            _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(&metadata, fill)),
+            _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(metadata, fill)),
             Some(ValueStep::KeepBits(_)) if destination.draft.zarr_format == 2 => {
                 Cow::Owned(keep_bits::rounding_first(&destination.pipeline))
             }
             _ => Cow::Borrowed(&destination.pipeline),
         };
-        let mut to = new_array(self.planner.target.clone(), metadata, &pipeline, hoisted, empty)?;
+        let mut to = new_array((&self.planner.target, metadata, &pipeline), hoisted, empty)?;
         if changed.change.is_none() && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // Both sides cast alike, so rounding to nearest encodes the decoded values to the same codes again.
             to.encode_to_nearest();
@@ -188,9 +188,8 @@ impl<'a> RouteChoice<'a> {
     /// or the output of a codec that is not supported here. Fails with `refusal` if there is no route.
     fn opaque_work(&self, refusal: OperationError) -> Result<Job> {
         let (source, destination, budget) = (self.source(), self.destination, self.planner.budget);
-        let from = opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
-        let (node, metadata) = (self.planner.target.clone(), destination.metadata.clone());
-        let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
+        let from = opaque_array((&source.node, &source.metadata, &source.pipeline), &source.store)?;
+        let to = opaque_array((&self.planner.target, &destination.metadata, &destination.pipeline), &source.store)?;
         if !self.changed.change.is_none() {
             return Err(refusal);
         }
@@ -439,7 +438,7 @@ fn staging(from: &StoredArray, folder: Node, shape: &StagingShape, store: &str) 
     let (metadata, document) = found.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
     let input = ArrayRepresentation { shape: shape.shard.clone(), ..from.chain.decoded().clone() };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-    Ok((bound_array(folder, metadata, &pipeline, store, 0, true)?, document))
+    Ok((bound_array((&folder, &metadata, &pipeline), store, true)?, document))
 }
 
 /// Returns the error for an earlier plan of `store` with something that does not fit its grids.
