@@ -263,6 +263,9 @@ pub(super) struct BitSurvey {
     fill_bits: u64,
     /// True for a sample: nothing is known of the other chunks, so only pairs inside chunks count.
     is_sample: bool,
+    /// Faces, until the chunk on their other side is read: the last elements before a border, or the first after it.
+    /// `None` if the chunk is absent.
+    waiting: Mutex<HashMap<Border, Option<Block>>>,
 }
 
 /// The counts along one dimension, and the number of pairs of neighbours, also those with a missing value.
@@ -272,13 +275,6 @@ pub(super) struct Counted {
     looked_at: u64,
 }
 
-/// A pass over an array. `waiting` contains faces until the chunk on their other side is read: the last elements before
-/// a border, or the first after it. `None` if the chunk is absent.
-struct Counting<'a> {
-    survey: &'a BitSurvey,
-    waiting: Mutex<HashMap<Border, Option<Block>>>,
-}
-
 /// The dimension across which two chunks are neighbours, and the first element of the second chunk.
 type Border = (usize, Vec<u64>);
 
@@ -286,7 +282,7 @@ impl BitSurvey {
     /// Returns the survey of an array, given the bits of its missing values and of its fill value.
     pub(super) fn new(array: StoredArray, numbers: Numbers, missing: &[u64], fill_bits: u64, is_sample: bool) -> Self {
         let patterns = BitPatterns::new(numbers.number_type(), missing);
-        BitSurvey { array, numbers, patterns, fill_bits, is_sample }
+        BitSurvey { array, numbers, patterns, fill_bits, is_sample, waiting: Mutex::default() }
     }
 
     pub(super) fn number_type(&self) -> NumberType {
@@ -317,10 +313,9 @@ impl BitSurvey {
         Ok(budget.threads().min(usize::try_from(left / unit).unwrap_or(usize::MAX)).max(1))
     }
 
-    /// Runs the pass. Returns the information of each dimension.
+    /// Runs the only pass. Returns the information of each dimension.
     pub(super) fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Vec<Information>, ChunkFault> {
-        let counting = Counting { survey: self, waiting: Mutex::default() };
-        let mut all = Fold { array: &self.array, driver, progress }.run("information", &counting)?.part;
+        let mut all = Fold { array: &self.array, driver, progress }.run("information", self)?.part;
         if !self.is_sample {
             self.add_absent(&mut all);
         }
@@ -354,7 +349,7 @@ impl BitSurvey {
     }
 }
 
-impl Accumulator for Counting<'_> {
+impl Accumulator for BitSurvey {
     /// The counts of each dimension.
     type Part = Vec<Counted>;
     type Buffers = (Block, Option<PairCounter>);
@@ -365,10 +360,10 @@ impl Accumulator for Counting<'_> {
 
     fn add(&self, part: &mut Vec<Counted>, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<(), Fault> {
         let (Chunk { region: chunk, elements }, (block, counter)) = (chunk, buffers);
-        let size = self.survey.size();
+        let size = self.size();
         let counter = counter.get_or_insert_with(|| PairCounter::new(size));
         let block = elements.map(|elements| {
-            self.survey.fill_block(elements, block);
+            self.fill_block(elements, block);
             &*block
         });
         let ones = block.map(|block| counter.ones(block));
@@ -380,7 +375,7 @@ impl Accumulator for Counting<'_> {
                 let others = chunk.num_elements() / chunk.shape[dimension].max(1);
                 counted.looked_at += others * (chunk.shape[dimension] - 1);
             }
-            if self.survey.is_sample {
+            if self.is_sample {
                 continue;
             }
             let last = shape[dimension].saturating_sub(1);
@@ -409,7 +404,7 @@ impl Accumulator for Counting<'_> {
     }
 }
 
-impl Counting<'_> {
+impl BitSurvey {
     /// Returns the face of a chunk at one of its borders, and the face on the other side. `None` if there is no other
     /// side, or if its chunk is not read yet. The face is then stored for it.
     fn exchange(
@@ -418,7 +413,7 @@ impl Counting<'_> {
         (dimension, is_after): (usize, bool),
         chunk: &Region,
     ) -> Option<(Option<Block>, Option<Block>)> {
-        let array = &self.survey.array;
+        let array = &self.array;
         let mut border = chunk.start.clone();
         if !is_after {
             border[dimension] += chunk.shape[dimension];
@@ -447,8 +442,8 @@ impl Counting<'_> {
     /// Counts the pairs across a border, unless both chunks are absent.
     fn add_between(&self, [before, after]: [Option<Block>; 2], counter: &mut PairCounter, counted: &mut Counted) {
         let Some(bytes) = before.as_ref().or(after.as_ref()).map(Block::len) else { return };
-        let size = self.survey.size();
-        let fill = self.survey.patterns.pattern(self.survey.fill_bits);
+        let size = self.size();
+        let fill = self.patterns.pattern(self.fill_bits);
         let absent = || Block::constant(fill, size, bytes / size);
         let (before, after) = (before.unwrap_or_else(absent), after.unwrap_or_else(absent));
         counter.add_between(&before, &after, &mut counted.pairs);

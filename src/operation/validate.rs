@@ -48,7 +48,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
     let compared = driver.and_then(|driver| {
         let other = against::open_other(options, interrupt).map_err(of_other)?;
         for store in &options.stores {
-            let checked = check_store(store, options, &driver, progress, &mut gathered);
+            let checked = gathered.check_store(store, &driver, progress);
             gathered.result.checked.extend(checked);
         }
         // A STORE that could not be opened is already reported.
@@ -78,64 +78,6 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
     ValidateOutcome { result, failures: failures.errors }
 }
 
-/// Checks a store. `None` if there is nothing to check.
-fn check_store(
-    store: &Location,
-    options: &ValidateOptions,
-    driver: &Driver,
-    progress: &dyn Progress,
-    gathered: &mut ValidateReport,
-) -> Option<CheckedStore> {
-    let name = store.display().to_string();
-    let Hierarchy { nodes, failures: unread } = match read_hierarchy(store, options.node.as_deref(), driver) {
-        Ok(hierarchy) => hierarchy,
-        Err(error) => {
-            let node = options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
-            gathered.failures.push(Some(&name), node.as_deref(), None, error);
-            return None;
-        }
-    };
-    let level = options.level.name();
-    let mut checked = CheckedStore { store: name.clone(), level, ..CheckedStore::default() };
-    let root = &store.node();
-    // One progress bar for the store. The share of each array is the size of its elements.
-    if options.level > ValidateLevel::Keys {
-        let bytes = nodes.iter().filter_map(HierarchyNode::array).map(ArrayReading::decoded_bytes);
-        progress.start(&checked.store, Some(bytes.fold(0, u64::saturating_add)));
-    }
-    for node in &nodes {
-        checked.nodes.push(node.node_path.path.clone());
-        // A null fill value matters only if a chunk is absent. The level `keys` reports that.
-        let of_documents = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
-        of_documents.for_each(|found| gathered.findings.push(found.clone()));
-        match &node.content {
-            NodeContent::Array(reading) => {
-                if let Some(found) = array::misnamed_dimensions(reading) {
-                    gathered.findings.push(found);
-                }
-                let progress = &SubProgress::new(progress, reading.decoded_bytes(), 1);
-                match (ArrayCheck { options, driver, root, progress }).run(reading, gathered) {
-                    Ok(objects) => checked.objects += objects,
-                    Err(error) => gathered.failures.push_node(&node.node_path, error),
-                }
-            }
-            _ if options.level > ValidateLevel::Metadata => array::group(node, root, gathered),
-            _ => {}
-        }
-    }
-    progress.finish();
-    if let Some(expected) = &options.expect {
-        match expect::check((store, &nodes), options.node.as_deref(), expected) {
-            Ok(found) => found.into_iter().for_each(|found| gathered.findings.push(found)),
-            Err(error) => gathered.failures.push(Some(&name), None, None, error),
-        }
-    }
-    for UnreadFolder { path, error } in unread {
-        gathered.failures.push(Some(&name), Some(&path), None, error);
-    }
-    Some(checked)
-}
-
 /// The maximum number of ranges of absent chunks, of all arrays together.
 const MAX_RANGES: usize = 100;
 
@@ -160,6 +102,59 @@ pub(super) struct Failures {
 }
 
 impl ValidateReport<'_> {
+    /// Checks a store. `None` if there is nothing to check.
+    fn check_store(&mut self, store: &Location, driver: &Driver, progress: &dyn Progress) -> Option<CheckedStore> {
+        let options = self.findings.options;
+        let name = store.display().to_string();
+        let Hierarchy { nodes, failures: unread } = match read_hierarchy(store, options.node.as_deref(), driver) {
+            Ok(hierarchy) => hierarchy,
+            Err(error) => {
+                let node = options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
+                self.failures.push(Some(&name), node.as_deref(), None, error);
+                return None;
+            }
+        };
+        let level = options.level.name();
+        let mut checked = CheckedStore { store: name.clone(), level, ..CheckedStore::default() };
+        let root = &store.node();
+        // One progress bar for the store. The share of each array is the size of its elements.
+        if options.level > ValidateLevel::Keys {
+            let bytes = nodes.iter().filter_map(HierarchyNode::array).map(ArrayReading::decoded_bytes);
+            progress.start(&checked.store, Some(bytes.fold(0, u64::saturating_add)));
+        }
+        for node in &nodes {
+            checked.nodes.push(node.node_path.path.clone());
+            // A null fill value matters only if a chunk is absent. The level `keys` reports that.
+            let of_documents = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
+            of_documents.for_each(|found| self.findings.push(found.clone()));
+            match &node.content {
+                NodeContent::Array(reading) => {
+                    if let Some(found) = array::misnamed_dimensions(reading) {
+                        self.findings.push(found);
+                    }
+                    let progress = &SubProgress::new(progress, reading.decoded_bytes(), 1);
+                    match (ArrayCheck { options, driver, root, progress }).run(reading, self) {
+                        Ok(objects) => checked.objects += objects,
+                        Err(error) => self.failures.push_node(&node.node_path, error),
+                    }
+                }
+                _ if options.level > ValidateLevel::Metadata => array::group(node, root, self),
+                _ => {}
+            }
+        }
+        progress.finish();
+        if let Some(expected) = &options.expect {
+            match expect::check((store, &nodes), options.node.as_deref(), expected) {
+                Ok(found) => found.into_iter().for_each(|found| self.findings.push(found)),
+                Err(error) => self.failures.push(Some(&name), None, None, error),
+            }
+        }
+        for UnreadFolder { path, error } in unread {
+            self.failures.push(Some(&name), Some(&path), None, error);
+        }
+        Some(checked)
+    }
+
     /// Counts what no rule could check.
     fn leave_out(&mut self, reason: &str, count: u64) {
         let unchecked = &mut self.result.unchecked;

@@ -125,7 +125,7 @@ impl ReadBack<'_> {
         };
         let comparison = Comparison::of(plan, job, matches!(job.route, Route::Staged(_)));
         let compared = match &job.route {
-            Route::VariableSize(variable_size) => variable_size_values(transfer, variable_size, objects, driver),
+            Route::VariableSize(route) => self.variable_size(transfer, route),
             Route::Staged(staged) => {
                 let mut between = Ok(Compared::default());
                 if reads(0) {
@@ -147,6 +147,30 @@ impl ReadBack<'_> {
         };
         let compared = compared.map_err(|fault| plan.explain(fault))?;
         concluded(plan, compared, &comparison)
+    }
+
+    /// Compares the subchunks of both sides, in some objects of the destination or in all.
+    fn variable_size(&self, transfer: &Transfer, route: &VariableSize) -> Result<Compared, ChunkFault> {
+        let among = self.share.as_ref().map(|(_, objects)| objects);
+        let Transfer { source, destination, .. } = transfer;
+        let (source, written) = (SubchunkSource::new(source), SubchunkSource::of_destination(destination));
+        let readers = ElementReader::new(&source, 0).zip(ElementReader::new(&written, 1));
+        let objects = transfer.overlapped_among(&destination.metadata.grid, among);
+        let mut all = Compared::default();
+        let work = |buffers: &mut VariableSizeBuffers, subchunk: &[u64], block: &Region| {
+            let elements = block.num_elements();
+            let differing = match (&readers, &route.change) {
+                (Some((from, to)), _) => differences([from, to], block, buffers)?.differing,
+                (_, SubchunkChange::Recode(recoding)) => {
+                    let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
+                    if is_same { 0 } else { elements }
+                }
+                (_, SubchunkChange::Compose) => elements,
+            };
+            Ok(Compared { elements, differing, ..Compared::default() })
+        };
+        fold_subchunks(transfer, &objects, (route.memory_share, self.driver), work, |compared| all += compared)?;
+        Ok(all)
     }
 }
 
@@ -430,34 +454,6 @@ fn max_abs_difference(a: &[u8], b: &[u8], number_type: Option<NumberType>) -> f6
     let size = number_type.size();
     let pairs = a.chunks_exact(size).zip(b.chunks_exact(size));
     pairs.map(|(a, b)| (value(a) - value(b)).abs()).filter(|d| !d.is_nan()).fold(0.0, f64::max)
-}
-
-/// Compares the subchunks of both sides, in some objects of the destination or in all.
-fn variable_size_values(
-    transfer: &Transfer,
-    variable_size: &VariableSize,
-    among: Option<&ChunkSet>,
-    driver: &Driver,
-) -> Result<Compared, ChunkFault> {
-    let Transfer { source, destination, .. } = transfer;
-    let (source, written) = (SubchunkSource::new(source), SubchunkSource::of_destination(destination));
-    let readers = ElementReader::new(&source, 0).zip(ElementReader::new(&written, 1));
-    let objects = transfer.overlapped_among(&transfer.destination.metadata.grid, among);
-    let mut all = Compared::default();
-    let work = |buffers: &mut VariableSizeBuffers, subchunk: &[u64], block: &Region| {
-        let elements = block.num_elements();
-        let differing = match (&readers, &variable_size.change) {
-            (Some((from, to)), _) => differences([from, to], block, buffers)?.differing,
-            (_, SubchunkChange::Recode(recoding)) => {
-                let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
-                if is_same { 0 } else { elements }
-            }
-            (_, SubchunkChange::Compose) => elements,
-        };
-        Ok(Compared { elements, differing, ..Compared::default() })
-    };
-    fold_subchunks(transfer, &objects, (variable_size.memory_share, driver), work, |compared| all += compared)?;
-    Ok(all)
 }
 
 /// Returns whether both sides are the same after decoding the codecs that differ.

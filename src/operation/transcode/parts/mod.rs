@@ -28,7 +28,7 @@ use crate::array::{ChunkSet, Interrupt};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::route::staged::FIRST_PASS;
-use crate::engine::{Assignment, Driver, Journal, ObjectReport, Progress, bytes_of, journal, listing};
+use crate::engine::{Assignment, Journal, ObjectReport, Progress, bytes_of, journal, listing};
 use crate::operation::open::open_documents;
 use crate::operation::transcode_result::{ChosenCompressor, InitResult, PartResult, PassStatus, PlannedPass};
 use crate::operation::{
@@ -285,47 +285,33 @@ impl PartsJob<'_> {
         let Some(pass) = self.plan.pass(PassName::Write) else { return Ok(lost) };
         let stored = writing::stored(self.done.target, &job.arrays, &job.driver)?;
         for ((array, report), (present, bytes)) in job.arrays.iter().zip(reports).zip(stored) {
-            if !report.counted.is_of(&present) || bytes != report.counted.bytes_written {
-                let parts = parts_without(pass, array, &present, counted, &job.driver)?;
-                if parts.is_empty() {
-                    let name = array.target.name();
-                    return Err(OperationError::environment(format!("`{name}` has chunks that no part wrote"))
-                        .with_help("something else writes there: remove what it wrote, and run `--finish` again"));
+            if report.counted.is_of(&present) && bytes == report.counted.bytes_written {
+                continue;
+            }
+            let (node, metadata, mut is_known) = (&array.target, &array.destination.metadata, false);
+            for part in 0..pass.partitions() {
+                let units = pass.part(part).map_or(0..0, |bounds| units_between(bounds, array.number));
+                if units.is_empty() {
+                    continue;
                 }
-                lost.extend(parts);
+                let found = array.job.objects_of(pass.name.number_in(&array.job), &units).common(&present);
+                let mut written = ObjectReport::default();
+                for (_, report) in counted.get(&part).into_iter().flatten().filter(|(of, _)| *of == array.number) {
+                    written += report.counted;
+                }
+                let bytes = bytes_of(node, metadata, &found, &job.driver).map_err(cannot_write)?;
+                if !written.is_of(&found) || bytes != written.bytes_written {
+                    is_known = true;
+                    lost.insert(part);
+                }
+            }
+            if !is_known {
+                return Err(OperationError::environment(format!("`{}` has chunks that no part wrote", node.name()))
+                    .with_help("something else writes there: remove what it wrote, and run `--finish` again"));
             }
         }
         Ok(lost)
     }
-}
-
-/// Returns the parts whose objects of an array are not the existing ones, or differ in size.
-fn parts_without(
-    pass: &PassPlan,
-    array: &Plan,
-    present: &ChunkSet,
-    counted: &Receipts<PartReport>,
-    driver: &Driver,
-) -> Result<Vec<u64>> {
-    let (node, metadata) = (&array.target, &array.destination.metadata);
-    let mut parts = Vec::new();
-    for part in 0..pass.partitions() {
-        let units = pass.part(part).map_or(0..0, |bounds| units_between(bounds, array.number));
-        if units.is_empty() {
-            continue;
-        }
-        let job = &array.job;
-        let found = job.objects_of(pass.name.number_in(job), &units).common(present);
-        let mut written = ObjectReport::default();
-        for (_, report) in counted.get(&part).into_iter().flatten().filter(|(of, _)| *of == array.number) {
-            written += report.counted;
-        }
-        let bytes = bytes_of(node, metadata, &found, driver).map_err(cannot_write)?;
-        if !written.is_of(&found) || bytes != written.bytes_written {
-            parts.push(part);
-        }
-    }
-    Ok(parts)
 }
 
 /// The requested part.
