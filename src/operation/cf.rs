@@ -426,27 +426,18 @@ const NAMING: [&str; 7] =
 /// Attributes of the form `key: name key: name`. The keys are not names.
 const WITH_KEYS: [&str; 2] = ["cell_measures", "formula_terms"];
 
-/// Paths of coordinates, and of arrays for computations with others. They are not quantised or rounded by default.
-pub(super) struct Coordinates(HashSet<String>);
-
-impl Coordinates {
-    /// Returns those of a hierarchy: 1-D arrays with the name of their dimension, and arrays that attributes name.
-    pub(super) fn new(members: &[Member<'_>]) -> Self {
-        let paths: HashSet<&str> = members.iter().map(|member| member.path).collect();
-        let named = members.iter().flat_map(|member| named(member, |path| paths.contains(path)));
-        let mut found: HashSet<String> = named.collect();
-        let own = members.iter().filter(|member| {
-            let name = member.path.rsplit_once('/').map_or(member.path, |(_, name)| name);
-            member.array.is_some_and(|array| is_of_its_own_dimension(array, member.attributes, name))
-        });
-        found.extend(own.map(|member| member.path.to_owned()));
-        Coordinates(found)
-    }
-
-    /// True if an array is one of them.
-    pub(super) fn contains(&self, path: &str) -> bool {
-        self.0.contains(path)
-    }
+/// Returns the paths of the coordinates of a hierarchy, and of arrays for computations with others: 1-D arrays with the
+/// name of their dimension, and arrays that attributes name. They are not quantised or rounded by default.
+pub(super) fn coordinates(members: &[Member<'_>]) -> HashSet<String> {
+    let paths: HashSet<&str> = members.iter().map(|member| member.path).collect();
+    let named = members.iter().flat_map(|member| named(member, |path| paths.contains(path)));
+    let mut found: HashSet<String> = named.collect();
+    let own = members.iter().filter(|member| {
+        let name = member.path.rsplit_once('/').map_or(member.path, |(_, name)| name);
+        member.array.is_some_and(|array| is_of_its_own_dimension(array, member.attributes, name))
+    });
+    found.extend(own.map(|member| member.path.to_owned()));
+    found
 }
 
 /// Returns the existing paths that a member's attributes name. A name is searched in the group of the member, and then

@@ -24,16 +24,13 @@ fn is_member(name: &str) -> bool {
     MEMBERS.iter().any(|member| member == name)
 }
 
-/// Compares a node with the expectations, and also the nodes below it that they name by path. `nodes` are those that
+/// Compares the node of the options with their expectations, and also the nodes below it that they name by path. `nodes` are those that
 /// are read, in the order of their paths.
 ///
 /// An error only if a node cannot be read for a reason that is not in the data.
-pub fn check(
-    (store, nodes): (&Location, &[HierarchyNode]),
-    node: Option<&str>,
-    expected: &Object,
-) -> Result<Vec<Diagnostic>> {
-    let root = NodePath::new(store, node)?;
+pub fn check(store: &Location, nodes: &[HierarchyNode], options: &ValidateOptions) -> Result<Vec<Diagnostic>> {
+    let Some(expected) = &options.expect else { return Ok(Vec::new()) };
+    let root = NodePath::new(store, options.node.as_deref())?;
     let mut findings = Vec::new();
     for (path, members) in by_path(&expectations(expected)) {
         let names = path.split('/').filter(|name| !name.is_empty());

@@ -54,21 +54,20 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &In
         };
         return Err(OperationError::data(format!("`{name}` is a group, and {option} needs an array")).with_help(help));
     }
-    Ok(InspectResult::Group(Box::new(group::inspect_group(options, documents, progress, interrupt)?)))
+    Ok(InspectResult::Group(Box::new(group::inspect_group(options, documents, (progress, interrupt))?)))
 }
+
+/// What is told of progress, and what ends the work.
+type Run<'a> = (&'a dyn Progress, &'a Interrupt);
 
 /// Reads the metadata of an array as far as possible, then answers the requests about its chunks. All faults are among
 /// the findings.
-fn inspect_reading(
-    mut reading: ArrayReading,
-    options: &InspectOptions,
-    (progress, interrupt): (&dyn Progress, &Interrupt),
-) -> Result<ArrayResult> {
+fn inspect_reading(mut reading: ArrayReading, options: &InspectOptions, run: Run<'_>) -> Result<ArrayResult> {
     let mut result = describe(&mut reading, &options.store);
     if options.storage || options.asks_for_values() {
         let (node_path, of_metadata) = (reading.node_path.clone(), result.warnings.len());
         let (key, node) = (reading.documents.key, reading.node.clone());
-        contents(reading, options, (progress, interrupt), &mut result)?;
+        contents(reading, options, run, &mut result)?;
         // The findings about the metadata have their location already.
         node_path.locate(&mut result.warnings[of_metadata..], key);
         result.chunks_refused = Some(node.num_refused());
@@ -82,12 +81,8 @@ fn inspect_reading(
 }
 
 /// Answers the requests about the chunks, as far as the metadata allow.
-fn contents(
-    reading: ArrayReading,
-    options: &InspectOptions,
-    (progress, interrupt): (&dyn Progress, &Interrupt),
-    result: &mut ArrayResult,
-) -> Result<()> {
+fn contents(reading: ArrayReading, options: &InspectOptions, run: Run<'_>, result: &mut ArrayResult) -> Result<()> {
+    let (progress, interrupt) = run;
     let has_errors = reading.diagnostics.iter().any(Diagnostic::is_error);
     let array = match reading.into_array() {
         Ok(array) => array,

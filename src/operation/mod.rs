@@ -42,7 +42,7 @@ use stored::stored_array;
 
 use crate::engine::Driver;
 
-use cf::{CfNumbers, Coordinates, Member, Numbers};
+use cf::{CfNumbers, Member, Numbers};
 use document::{Documents, GroupReading};
 use histogram::{Histogram, Stats};
 pub use inspect_result::{ArrayResult, HistogramResult, InformationResult, InspectResult, PreviewResult, StatsResult};

@@ -143,11 +143,9 @@ impl ValidateReport<'_> {
             }
         }
         progress.finish();
-        if let Some(expected) = &options.expect {
-            match expect::check((store, &nodes), options.node.as_deref(), expected) {
-                Ok(found) => found.into_iter().for_each(|found| self.findings.push(found)),
-                Err(error) => self.failures.push(Some(&name), None, None, error),
-            }
+        match expect::check(store, &nodes, options) {
+            Ok(found) => found.into_iter().for_each(|found| self.findings.push(found)),
+            Err(error) => self.failures.push(Some(&name), None, None, error),
         }
         for UnreadFolder { path, error } in unread {
             self.failures.push(Some(&name), Some(&path), None, error);

@@ -441,7 +441,7 @@ impl Planner<'_> {
             }
         }
         let destination = DestinationMetadata::read(draft, &documents, source)?;
-        self.add_value_warnings(&changed, &destination, &mut warnings);
+        self.warn_of_values(&changed, &destination, &mut warnings);
         let (planner, present) = (self, listing.known());
         let mut job =
             RouteChoice { planner, present, destination: &destination, changed: &changed, elsewhere: 0 }.job()?;
@@ -482,15 +482,10 @@ impl Planner<'_> {
     }
 
     /// Adds warnings about changed values, and removes those that they make redundant.
-    fn add_value_warnings(
-        &self,
-        changed: &PlannedConversion,
-        destination: &DestinationMetadata,
-        warnings: &mut Vec<Diagnostic>,
-    ) {
+    fn warn_of_values(&self, changed: &PlannedConversion, to: &DestinationMetadata, warnings: &mut Vec<Diagnostic>) {
         let SourceArray { opened: source, change: options, .. } = &self.array;
         if changed.repacking.is_some() || changed.quantization.is_some() || options.unpack {
-            let attributes = destination.draft.attributes();
+            let attributes = to.draft.attributes();
             warnings.extend(changed_masks(&source.metadata.attributes, &attributes, options.unpack));
         }
         if let Some(quantization) = &changed.quantization {
@@ -504,7 +499,7 @@ impl Planner<'_> {
                 warnings.push(packed);
             }
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
-            warnings.extend(change::rare_type_warning(&source.pipeline, &destination.pipeline));
+            warnings.extend(change::rare_type_warning(&source.pipeline, &to.pipeline));
         }
         if let Some(rounding) = &changed.rounding {
             // Elements equal to the fill value are not rounded.

@@ -18,9 +18,9 @@ use crate::metadata::{Json, NodeKind, Object, edit};
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, check_name, read_from};
 use crate::operation::open::{open_documents, opened, opened_as, read_array_of, refusal};
 use crate::operation::{
-    ArrayReading, ChangeOptions, Coordinates, Documents, GroupReading, Member, NodePath, OpenedArray, OperationError,
-    PathPattern, Predict, QuantizeForm, QuantizeOptions, Result, ShapeRequest, ShardRequest, TranscodeOptions,
-    cf::named, options::Slice, stored,
+    ArrayReading, ChangeOptions, Documents, GroupReading, Member, NodePath, OpenedArray, OperationError, PathPattern,
+    Predict, QuantizeForm, QuantizeOptions, Result, ShapeRequest, ShardRequest, TranscodeOptions, cf, cf::named,
+    options::Slice, stored,
 };
 use crate::store::{FolderListing, Node};
 
@@ -221,7 +221,7 @@ fn forgive_copies<'a>(found: impl Iterator<Item = &'a mut Diagnostic>, are_left_
     }
 }
 
-fn coordinates(arrays: &[SourceArray], groups: &[GroupReading]) -> Coordinates {
+fn coordinates(arrays: &[SourceArray], groups: &[GroupReading]) -> HashSet<String> {
     let of_arrays = arrays.iter().map(|SourceArray { path, opened: OpenedArray { metadata, .. }, .. }| Member {
         path,
         array: Some(metadata),
@@ -229,7 +229,7 @@ fn coordinates(arrays: &[SourceArray], groups: &[GroupReading]) -> Coordinates {
     });
     let of_groups =
         groups.iter().map(|group| Member { path: &group.node_path.path, array: None, attributes: &group.attributes });
-    Coordinates::new(&of_arrays.chain(of_groups).collect::<Vec<_>>())
+    cf::coordinates(&of_arrays.chain(of_groups).collect::<Vec<_>>())
 }
 
 /// Adds keys that belong to no node: of a listing, and of the folders in it. Entries that are not files are listed as
@@ -508,7 +508,7 @@ fn is_left(options: &TranscodeOptions, path: &str) -> bool {
 /// Sets the changes of an array. They are the options of the command line, if it is not excluded, overridden by those of
 /// each matching rule. Options and patterns with wildcards change what they fit, a rule with a name has to fit. Returns
 /// whether it is not quantised or rounded because other arrays need its exact values.
-pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, coordinates: &Coordinates) -> bool {
+pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, coordinates: &HashSet<String>) -> bool {
     let SourceArray { path, opened: source, .. } = array;
     let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
     let is_excluded = options.exclude.iter().any(|pattern| pattern.matches(path));

@@ -141,7 +141,7 @@ impl ArrayCheck<'_> {
         let share = share / u128::from(listing.present.len().max(1));
         let length = if sizes.is_some() { own.len() } else { u64::try_from(share).unwrap_or(u64::MAX) };
         self.progress.start(&reading.store, Some(length));
-        let absent = self.run_objects(&narrowed(self.driver, allowed)?, &check, &readable, gathered);
+        let absent = self.each(&narrowed(self.driver, allowed)?, &check, &readable, gathered);
         let has_checksum = reading.pipeline.as_ref().is_none_or(Pipeline::has_checksum);
         if decodes && !has_checksum && absent.len() < listing.present.len() {
             // Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
@@ -154,27 +154,21 @@ impl ArrayCheck<'_> {
     }
 
     /// Checks objects. Returns those that are absent.
-    fn run_objects(
-        &self,
-        driver: &Driver,
-        check: &ObjectCheck,
-        objects: &ChunkSet,
-        gathered: &mut ValidateReport,
-    ) -> ChunkSet {
+    fn each(&self, driver: &Driver, check: &ObjectCheck, own: &ChunkSet, gathered: &mut ValidateReport) -> ChunkSet {
         let ValidateReport { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
         let capacity = AtomicUsize::new(findings.capacity_left());
-        let (mut unread, mut left) = (0, objects.len());
+        let (mut unread, mut left) = (0, own.len());
         let work = |buffers: &mut Buffers, index| {
             // An old value does no harm: `append` drops what exceeds the capacity.
             let mut part = Findings::new(self.options, capacity.load(Ordering::Relaxed));
-            let bytes = check.run(buffers, position(index, check.metadata), &mut part)?;
+            let bytes = check.run(buffers, index, &mut part)?;
             self.progress.advance(if check.sizes.is_some() { 1 } else { bytes.unwrap_or(0) });
             Ok((part, bytes.is_none()))
         };
         let batch = BATCH.saturating_mul(driver.num_threads() as u64);
         let mut absent = ChunkSetBuilder::default();
-        driver.run_each::<Buffers, _>(objects, &[check.reads_ahead()], batch, work, |index, outcome| {
+        driver.run_each::<Buffers, _>(own, &[check.reads_ahead()], batch, work, |index, outcome| {
             match outcome {
                 Ok((part, is_absent)) => {
                     findings.append(part);

@@ -113,19 +113,14 @@ impl<'a> PartsJob<'a> {
 /// Returns a script that runs the job in DEST with an engine: its parts, the finish, and again the missing parts.
 ///
 /// It runs the program `zarrcast`, which the machines must have. Each part has the threads and the memory of the
-/// options, or else those of the plan. `first_index` is the number of the first part in Slurm array jobs. `access`
+/// options, or else those of the plan. `first` is the number of the first part in Slurm array jobs. `access`
 /// contains options that every command needs to access SOURCE and DEST, such as `--anonymous`. The script contains them
 /// as they are, so they must not include secrets.
 ///
 /// # Errors
 ///
 /// If no job was begun in DEST, or it is complete.
-pub fn print_script(
-    options: &TranscodeOptions,
-    engine: Engine,
-    first_index: u64,
-    access: Vec<String>,
-) -> Result<String> {
+pub fn print_script(options: &TranscodeOptions, engine: Engine, first: u64, access: Vec<String>) -> Result<String> {
     let (target, plan) = job_under_way(options)?;
     let plan = plan.ok_or_else(|| {
         let shown = options.destination.display();
@@ -144,7 +139,7 @@ pub fn print_script(
     let of_threads = plan.memory_bytes.div_ceil(plan.threads.max(1) as u64).saturating_mul(threads as u64);
     let memory_bytes = options.run.common.max_memory.unwrap_or(of_threads.max(plan.memory_bytes));
     let verifies = plan.verifies;
-    let job = ScriptedJob { source, destination, passes, memory_bytes, threads, first_index, verifies, access };
+    let job = ScriptedJob { source, destination, passes, memory_bytes, threads, first_index: first, verifies, access };
     Ok(script(engine, &job))
 }
 

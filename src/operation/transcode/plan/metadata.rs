@@ -96,13 +96,8 @@ pub(crate) fn unkept(error: StoreError, store: &str) -> OperationError {
 }
 
 /// Checks the draft: the document, the chain, and the fill value in it. A new chain is normalized. While the range of
-/// the codes `is_open`, it is not known whether the fill value survives.
-pub(super) fn check(
-    array: &SourceArray,
-    is_open: bool,
-    draft: &mut Draft,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<()> {
+/// the codes is `open`, it is not known whether the fill value survives.
+pub(super) fn check(array: &SourceArray, open: bool, draft: &mut Draft, warnings: &mut Vec<Diagnostic>) -> Result<()> {
     let SourceArray { opened: source, change: options, .. } = array;
     if draft.is_as_read(source) {
         return Ok(());
@@ -114,7 +109,7 @@ pub(super) fn check(
     let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
     // v2 has its own names.
     let is_v2 = draft.zarr_format == 2;
-    found.retain(|found| !((is_open && is_of_fill(found)) || (is_v2 && about_names(found))));
+    found.retain(|found| !((open && is_of_fill(found)) || (is_v2 && about_names(found))));
     let profile = match (options.no_fill_check, draft.new_chain) {
         (true, _) => Profile::AnyFillValue,
         (false, true) => Profile::Write,
