@@ -4,7 +4,6 @@ pub mod against;
 pub mod apply_codec;
 mod budget;
 mod cf;
-pub mod codec_words;
 pub mod document;
 mod draft;
 pub mod error;

@@ -11,7 +11,6 @@ mod format {
 }
 mod outcome;
 pub mod parts;
-mod pictures;
 mod plan;
 mod quality;
 mod repack;
@@ -34,7 +33,7 @@ use sealed::SealedPlan;
 use tree::Source;
 use verify::Verification;
 
+pub use super::slice::comparisons;
 pub(crate) use format::version_2::as_source;
-pub use pictures::comparisons;
 pub use run::transcode;
 pub(crate) use sample::{Sample, SampleSize, SampleSpec, Sampler, Trial, has_fixed_size};

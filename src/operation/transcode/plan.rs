@@ -31,7 +31,7 @@ use crate::operation::stored::{self, bound_array, opaque_array};
 use crate::operation::{
     Budget, ChangeOptions, Compression, CompressionResult, Documents, Draft, FaultClass, FirstPass, FirstPassStats,
     KeepBits, OpenedArray, OperationError, Predict, Quantization, QuantizeForm, QuantizeOptions, Request, Result,
-    RunOptions, codec_words, draft, explain, new_driver, options::options_for, stored_array,
+    RunOptions, draft, explain, new_driver, options, options::options_for, stored_array,
 };
 use crate::store::Node;
 
@@ -613,7 +613,7 @@ impl Planner<'_> {
             draft.edit_innermost(|chain| match compressor {
                 Some(Compression::Codecs(codecs)) => draft::compress(chain, codecs, size),
                 // It is chosen before: the chain is as it was.
-                Some(Compression::Auto(_)) | None => codec_words::complete_typesize(chain, size),
+                Some(Compression::Auto(_)) | None => options::complete_typesize(chain, size),
             });
         }
         let sizes = (self.array.opened.data_type.size(), target.map(NumberType::size).or(draft.data_type.size()));

@@ -22,8 +22,8 @@ use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object};
 use crate::operation::transcode_result::{SampleResult, TriedResult};
 use crate::operation::{
     Budget, ChangeOptions, Compression, CompressionGoal, CompressionResult, FaultClass, FirstPass, KeepBits,
-    OpenedArray, OperationError, Predict, Quantization, Request, Result, RunOptions, ShapeRequest, ShardRequest,
-    codec_words, draft, new_driver, stored_array,
+    OpenedArray, OperationError, Predict, Quantization, Request, Result, RunOptions, ShapeRequest, ShardRequest, draft,
+    new_driver, options, stored_array,
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
@@ -602,7 +602,7 @@ fn chain(words: &str) -> Vec<CodecMetadata> {
     if words == draft::PCODEC {
         return vec![CodecMetadata::new(draft::PCODEC, Some(Object::new().with("level", 8_u64)))];
     }
-    codec_words::compression(words).unwrap_or_default()
+    options::compression(words).unwrap_or_default()
 }
 
 /// Returns the chain of a plan until one is chosen.

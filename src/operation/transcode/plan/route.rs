@@ -287,7 +287,7 @@ impl<'a> RouteChoice<'a> {
             Some(_) => (folder_inside(&to.node), false),
             None => folder(&to.node),
         };
-        let (staging, document) = staging(from, folder, shape, &self.source().store)?;
+        let (staging, document) = staging(from, &folder, shape, &self.source().store)?;
         let stored = SubchunkEncoder::new([from; 2], &staging, &ValueConversion::default(), true);
         let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, 0);
         let second = self.planned(&staging, to, self.encoder([&staging, from], to)?, 1);
@@ -429,7 +429,7 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
 }
 
 /// Returns the intermediate data with a grid, in a folder, for the array that is read, and their document.
-fn staging(from: &StoredArray, folder: Node, shape: &StagingShape, store: &str) -> Result<(StoredArray, Json)> {
+fn staging(from: &StoredArray, folder: &Node, shape: &StagingShape, store: &str) -> Result<(StoredArray, Json)> {
     if !shape.fits(&from.metadata.taken_shape()) {
         let what = format!("intermediate data of shards of {:?} with chunks of {:?}", shape.shard, shape.subchunk);
         return Err(misfit(store, &what));
@@ -438,7 +438,7 @@ fn staging(from: &StoredArray, folder: Node, shape: &StagingShape, store: &str) 
     let (metadata, document) = found.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
     let input = ArrayRepresentation { shape: shape.shard.clone(), ..from.chain.decoded().clone() };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-    Ok((bound_array((&folder, &metadata, &pipeline), store, true)?, document))
+    Ok((bound_array((folder, &metadata, &pipeline), store, true)?, document))
 }
 
 /// Returns the error for an earlier plan of `store` with something that does not fit its grids.
