@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use zarrcast::operation::Interrupt;
-use zarrcast::operation::codec_words::compression;
+use zarrcast::operation::options::compression;
 use zarrcast::operation::options::{Compression, TranscodeOptions};
 use zarrcast::operation::progress::Silent;
 use zarrcast::operation::transcode::transcode;

@@ -71,10 +71,10 @@ pub mod inspect {
 /// `validate`: checks stores against the specification, and compares values with those of another store.
 pub mod validate {
     pub use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
-    pub use crate::operation::validate::{ValidateOutcome, validate};
-    pub use crate::operation::validate_result::{
+    pub use crate::operation::validate::{
         AbsentChunks, AgainstNode, AgainstResult, CheckedStore, Failure, Partition, Unchecked, ValidateResult,
     };
+    pub use crate::operation::validate::{ValidateOutcome, validate};
 }
 
 /// `transcode`: writes a changed copy of an array, or of a group and all nodes below it.
@@ -83,7 +83,7 @@ pub mod transcode {
         ChangeOptions, Compression, CompressionGoal, Missing, Predict, QuantizeForm, QuantizeOptions, Rule, RunOptions,
         ShapeRequest, ShardRequest, TranscodeOptions,
     };
-    pub use crate::operation::pattern::{PathPattern, PatternError};
+    pub use crate::operation::options::{PathPattern, PatternError};
     pub use crate::operation::transcode::transcode;
     pub use crate::operation::transcode_result::{
         ArrayDescription, Counts, NodeResult, PlannedObjects, QuantizationResult, RouteName, Totals, TranscodeResult,
@@ -131,18 +131,18 @@ pub mod transcode {
 /// # }
 /// ```
 pub mod parts {
-    pub use crate::operation::parts_result::{
-        ChosenCompressor, InitResult, PartResult, PassStatus, PlannedPass, StatusResult,
-    };
     pub use crate::operation::transcode::parts::{
         Engine, Finished, PartitionRequest, PassName, finish, init, partition, print_script, status,
+    };
+    pub use crate::operation::transcode_result::{
+        ChosenCompressor, InitResult, PartResult, PassStatus, PlannedPass, StatusResult,
     };
 }
 
 /// `apply-codec`: runs a codec chain, in either direction, on plain data or a stored chunk.
 pub mod apply_codec {
     pub use crate::operation::apply_codec::apply_codec;
-    pub use crate::operation::apply_codec_result::{AppliedStage, ApplyCodecResult, RoundTrip, StreamBytes};
+    pub use crate::operation::apply_codec::{AppliedStage, ApplyCodecResult, RoundTrip, StreamBytes};
     pub use crate::operation::options::{ApplyCodecOptions, Stream};
 }
 

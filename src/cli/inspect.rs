@@ -18,7 +18,7 @@ use crate::operation::{
     CfOptions, Failure, FaultClass, HistogramOptions, InspectOptions, InspectResult, Missing, OperationError, Suggest,
 };
 use crate::report::terminal::{self, Output};
-use crate::report::{self, html, inspect_preview, json};
+use crate::report::{self, formats, html, inspect_preview};
 use crate::store::Location;
 
 /// The maximum size of a `--preview-png`, in pixels.
@@ -188,7 +188,7 @@ impl InspectArguments {
         report.write(|| page(&outcomes))?;
         printed?;
         match outcomes.as_slice() {
-            [Ok(result)] if is_alone && as_json => session.print(|output| json::write("inspect", result, output))?,
+            [Ok(result)] if is_alone && as_json => session.print(|output| formats::write("inspect", result, output))?,
             outcomes if as_json => session.print(|output| write_all(outcomes, output))?,
             _ => {}
         }
@@ -245,10 +245,10 @@ fn page(outcomes: &[Result<InspectResult, Failure>]) -> String {
 /// Writes the JSON document of several STOREs.
 fn write_all(outcomes: &[Result<InspectResult, Failure>], output: &mut dyn Write) -> io::Result<()> {
     let results = || outcomes.iter().filter_map(|outcome| outcome.as_ref().ok());
-    let stores = results().map(|result| json::Document::new("inspect", result)).collect();
+    let stores = results().map(|result| formats::Document::new("inspect", result)).collect();
     let failures = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).cloned().collect();
     let warnings = results().flat_map(InspectResult::warnings).cloned().collect();
-    json::write("inspect", &InspectedStores { stores, failures, warnings }, output)
+    formats::write("inspect", &InspectedStores { stores, failures, warnings }, output)
 }
 
 /// Reports the nodes that could not be read. Returns the exit status.

@@ -18,10 +18,8 @@ use super::{ExitStatus, status_of_error};
 use crate::diagnostic::Diagnostic;
 use crate::operation::progress::{Progress, Silent};
 use crate::operation::{FaultClass, Interrupt, OperationError};
-use crate::report::failure;
-use crate::report::json;
-use crate::report::progress::{Log, ProgressBar};
-use crate::report::terminal::{self, Defused, Output, Style, one_line};
+use crate::report::terminal::{self, Defused, Log, Output, ProgressBar, Style, one_line};
+use crate::report::{failure, formats};
 use crate::store::machine;
 
 /// The streams of a command, and the style of its output.
@@ -90,7 +88,7 @@ impl Session {
         text: impl FnOnce(Style, &mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
         let style = self.style();
-        self.print(|output| if as_json { json::write(command, result, output) } else { text(style, output) })
+        self.print(|output| if as_json { formats::write(command, result, output) } else { text(style, output) })
     }
 
     /// Writes the result to stdout in any form, without control characters that a terminal would act on.

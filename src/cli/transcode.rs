@@ -15,8 +15,7 @@ use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::{Json, Separator};
-use crate::operation::options::Rule;
-use crate::operation::requirement::Requirement;
+use crate::operation::options::{Requirement, Rule};
 use crate::operation::transcode::{comparisons, transcode};
 use crate::operation::{
     ChangeOptions, Compression, KeepBits, Missing, OperationError, PathPattern, Predict, QuantizeForm, QuantizeOptions,

@@ -19,7 +19,7 @@ use crate::operation::validate::{ValidateOutcome, validate};
 use crate::operation::{OperationError, Partition, ValidateLevel, ValidateOptions};
 use crate::report::table::Table;
 use crate::report::terminal::Style;
-use crate::report::{self, formats, html, json};
+use crate::report::{self, formats, html};
 use crate::store::Location;
 
 impl ValidateArguments {
@@ -116,7 +116,7 @@ const MAX_CHUNK_ERRORS: usize = 3;
 fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut dyn Write) -> io::Result<()> {
     match format {
         Format::Text => report::validate::report(&outcome.result, style.is_verbose).write(style, output),
-        Format::Json => json::write("validate", &outcome.result, output),
+        Format::Json => formats::write("validate", &outcome.result, output),
         Format::Github => formats::write_github(&outcome.result, output),
         Format::Junit => formats::write_junit(outcome, output),
         Format::Sarif => formats::write_sarif(outcome, output),

@@ -17,7 +17,7 @@ use crate::metadata::{Json, Object};
 use crate::operation::options::Slice;
 use crate::operation::{
     Compression, CompressionGoal, HistogramOptions, KeepBits, Missing, NodePath, OperationError, PathPattern,
-    ShapeRequest, ShardRequest, Stream, codec_words,
+    ShapeRequest, ShardRequest, Stream, options,
 };
 use crate::store::location::without_secrets;
 use crate::store::{Location, LocationError, file};
@@ -323,7 +323,7 @@ pub(super) fn compression(text: &str) -> Result<Compression, String> {
         let goals: Vec<&str> = CompressionGoal::ALL.into_iter().map(CompressionGoal::name).collect();
         return Err(format!("`auto` cannot be combined with other codecs; known are {}", goals.join(", ")));
     }
-    codec_words::compression(text).map(Compression::Codecs)
+    options::compression(text).map(Compression::Codecs)
 }
 
 /// Parses a codec chain: JSON, `@FILE`, or codecs in short form.
@@ -331,7 +331,7 @@ pub(super) fn codecs(text: &str) -> Result<Document, String> {
     if text.trim_start().starts_with(['[', '{', '"', '@']) {
         return document(text);
     }
-    let read = codec_words::chain(text).map(|codecs| Document::Text(Json::Array(codecs)));
+    let read = options::chain(text).map(|codecs| Document::Text(Json::Array(codecs)));
     read.map_err(|error| meant_file(text, error))
 }
 

@@ -1,11 +1,9 @@
 //! The memory budget of a command (`--max-memory`), and the number of threads that it allows.
 
-use super::options::CommonOptions;
-use super::{OperationError, Result};
+use super::{OperationError, Result, options::CommonOptions};
 use crate::array::StoredArray;
 use crate::diagnostic::quantity::bytes;
-use crate::engine::Transfer;
-use crate::engine::route::variable_size::MemoryShare;
+use crate::engine::{Transfer, route::variable_size::MemoryShare};
 use crate::store::machine::available_memory;
 
 /// The bytes that a thread needs in addition to chunks: pieces of files, indices, tiles.

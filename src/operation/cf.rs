@@ -1,14 +1,21 @@
 //! The numbers of an array as CF readers see them: without missing values and, on request, unpacked. Missing values are
 //! those of `--missing`, and those that the attributes `_FillValue` and `missing_value` declare.
+//!
+//! The elements of an array as numbers for the kernels: unchanged, 0 and 1 for `bool`, float32 for smaller floats.
+//!
+//! Arrays of a hierarchy that are coordinates of others, or are used in computations with them.
+
+use std::collections::HashSet;
+use std::iter::successors;
 
 use super::xarray::{self, FILL_VALUE};
-use super::{Missing, OpenedArray, OperationError, Result};
-use crate::codec::fault::number_value;
+use super::{CfOptions, Missing, OpenedArray, OperationError, Result, quantize::range::FloatType};
+use crate::codec::{element_bits, fault::number_value};
 use crate::data_type::{DataType, value_from_json};
 use crate::element::{ElementType, NumberType};
-use crate::kernel::missing::MissingFilter;
-use crate::kernel::unpack::Unpack;
-use crate::metadata::{Json, Number, Object};
+use crate::kernel::missing::{MissingCount, MissingFilter};
+use crate::kernel::{Rounding, unpack::Unpack};
+use crate::metadata::{ArrayMetadata, Json, Number, Object};
 
 /// Attributes that declare how numbers are packed, and which numbers are not data.
 pub(super) const PACKING_ATTRIBUTES: [&str; 8] =
@@ -221,4 +228,286 @@ fn declared_type(stored: NumberType, attributes: &Object) -> NumberType {
         return stored;
     }
     NumberType::integer(!unsigned, stored.bits()).unwrap_or(stored)
+}
+
+/// The number of elements that are looked up at a time: some tiles of the kernels.
+const LOOKED_UP: usize = 1 << 13;
+
+/// A conversion of an array's elements to the numbers that CF readers see.
+#[derive(Debug, Clone)]
+pub(super) struct CfNumbers {
+    numbers: Numbers,
+    missing: MissingFilter,
+    /// The fill value as a number. It has no meaning if the fill value counts as missing.
+    pub fill_bits: u64,
+    /// True if the fill value counts as missing. It is then the first value of the filter.
+    pub fill_is_missing: bool,
+}
+
+impl CfNumbers {
+    /// Returns the numbers of an array. `None` for a type whose values are not real numbers.
+    pub(super) fn new(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>> {
+        let Some(mut numbers) = Numbers::new(&source.data_type) else { return Ok(None) };
+        let (stored, mut missing) = (numbers.stored, Vec::new());
+        if source.data_type != DataType::Bool {
+            missing = missing_values(source, stored, options.missing.as_ref())?;
+            if options.unpacks {
+                numbers.unpack = unpacking(source, stored, NumberType::of(ElementType::Float64))?;
+            }
+        }
+        let fill = numbers.stored_fill(source);
+        let fill_is_missing = MissingFilter::new(stored, &missing).contains(fill);
+        if fill_is_missing {
+            // `MissingCount::first` counts the first value. Statistics report it as the number of fill values.
+            missing.insert(0, fill);
+        }
+        let missing = MissingFilter::new(stored, &missing);
+        Ok(Some(CfNumbers { fill_bits: numbers.fill_bits(source), numbers, missing, fill_is_missing }))
+    }
+
+    pub(super) fn number_type(&self) -> NumberType {
+        self.numbers.number_type()
+    }
+
+    /// Returns the size of a stored element, in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.numbers.size()
+    }
+
+    /// Returns the number of an element. NaN if it is missing.
+    pub(super) fn value(&self, element: &[u8]) -> f64 {
+        let bits = self.numbers.stored_bits(element);
+        match &self.numbers.unpack {
+            _ if self.missing.contains(bits) => f64::NAN,
+            Some(unpack) => unpack.value_of_bits(bits),
+            None => number_value(self.numbers.stored, bits),
+        }
+    }
+
+    /// Passes elements that are not missing to `visit` as numbers, piece by piece. Returns the number of missing ones.
+    pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) -> MissingCount {
+        let mut count = MissingCount::default();
+        self.numbers.each_stored(elements, |stored| {
+            if self.missing.is_empty() {
+                return self.numbers.each_unpacked(stored, &mut visit);
+            }
+            count += self.missing.each_present(stored, |present| self.numbers.each_unpacked(present, &mut visit));
+        });
+        count
+    }
+}
+
+/// A conversion of stored elements to numbers.
+#[derive(Debug, Clone)]
+pub(super) struct Numbers {
+    /// The type of the stored numbers, or of those in the table.
+    stored: NumberType,
+    /// The value of each pattern of a small float, after its size in bytes. float32 represents them all.
+    table: Option<(usize, Vec<f32>)>,
+    /// The floats that CF attributes make of the stored numbers.
+    unpack: Option<Unpack>,
+}
+
+impl Numbers {
+    /// Returns the numbers of a type. `None` for a type whose values are not real numbers.
+    pub(super) fn new(data_type: &DataType) -> Option<Self> {
+        let byte = NumberType::of(ElementType::UInt8);
+        let stored = if *data_type == DataType::Bool { byte } else { data_type.real_number()? };
+        let Some(float) = stored.small_float() else { return Some(Numbers::of(stored, None)) };
+        #[expect(clippy::cast_possible_truncation, reason = "every value of these types is one of float32")]
+        let value = |bits: u64| float.to_f64(bits).map_or(f32::NAN, |value| value as f32);
+        let patterns = 1_u64 << (8 * float.size());
+        let table = Some((float.size(), (0..patterns).map(value).collect()));
+        Some(Numbers { stored: NumberType::of(ElementType::Float32), table, unpack: None })
+    }
+
+    /// Returns stored numbers of a type as they are, or those that `unpack` makes of its codes.
+    pub(super) fn of(number_type: NumberType, unpack: Option<Unpack>) -> Self {
+        Numbers { stored: unpack.as_ref().map_or(number_type, Unpack::source), table: None, unpack }
+    }
+
+    /// Returns the numbers of a type as float64. `None` if it does not represent every value: integers of 64 bits.
+    pub(super) fn as_f64(data_type: &DataType) -> Option<Self> {
+        let numbers = Numbers::new(data_type)?;
+        let is_exact = numbers.stored.is_float() || numbers.stored.size() < 8;
+        let wide = NumberType::of(ElementType::Float64);
+        let unpack = Some(Unpack::new(numbers.stored, wide, 1.0, 0.0, Vec::new()));
+        is_exact.then_some(Numbers { unpack, ..numbers })
+    }
+
+    /// Converts elements to float64, for numbers of [`Self::as_f64`].
+    pub(super) fn convert(&self, elements: &[u8], values: &mut [f64]) {
+        if let Some((size, table)) = &self.table {
+            let elements = elements.chunks_exact(*size).map(element_bits);
+            values.iter_mut().zip(elements).for_each(|(value, bits)| *value = look_up(table, bits).into());
+        } else if let Some(unpack) = &self.unpack {
+            unpack.convert(elements, bytemuck::cast_slice_mut(values));
+        }
+    }
+
+    pub(super) fn number_type(&self) -> NumberType {
+        self.unpack.as_ref().map_or(self.stored, Unpack::target)
+    }
+
+    /// True if elements are the numbers.
+    pub(super) fn are_stored(&self) -> bool {
+        self.table.is_none() && self.unpack.is_none()
+    }
+
+    /// Returns the size of a stored element, in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.table.as_ref().map_or(self.stored.size(), |(size, _)| *size)
+    }
+
+    /// Returns the bits of the number of absent elements. An array without a fill value has zeros.
+    pub(super) fn fill_bits(&self, source: &OpenedArray) -> u64 {
+        let stored = self.stored_fill(source);
+        self.unpack.as_ref().map_or(stored, |unpack| {
+            let float = FloatType(unpack.target());
+            float.bits(float.round(unpack.value_of_bits(stored), Rounding::NearestEven))
+        })
+    }
+
+    fn stored_fill(&self, source: &OpenedArray) -> u64 {
+        source.fill_value.as_ref().map_or(0, |fill| self.stored_bits(&fill.0))
+    }
+
+    /// Returns the bits of the stored number of an element.
+    fn stored_bits(&self, element: &[u8]) -> u64 {
+        let bits = element_bits(element);
+        self.table.as_ref().map_or(bits, |(_, values)| look_up(values, bits).to_bits().into())
+    }
+
+    /// Passes elements to `visit` as numbers, piece by piece.
+    pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) {
+        self.each_stored(elements, |stored| self.each_unpacked(stored, &mut visit));
+    }
+
+    fn each_stored(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) {
+        let Some((size, values)) = &self.table else { return visit(elements) };
+        let mut numbers = Vec::with_capacity(LOOKED_UP.min(elements.len() / size));
+        for piece in elements.chunks(LOOKED_UP * size) {
+            numbers.clear();
+            numbers.extend(piece.chunks_exact(*size).map(|element| look_up(values, element_bits(element))));
+            visit(bytemuck::cast_slice(&numbers));
+        }
+    }
+
+    fn each_unpacked(&self, stored: &[u8], visit: &mut impl FnMut(&[u8])) {
+        let Some(unpack) = &self.unpack else { return visit(stored) };
+        let (size, target_size) = (unpack.source().size(), unpack.target().size());
+        // The buffer is of `f64` for its alignment. The target may be float32, which then uses half of it.
+        let mut values = vec![0.0_f64; (stored.len() / size).min(LOOKED_UP)];
+        for piece in stored.chunks(LOOKED_UP * size) {
+            let values = bytemuck::cast_slice_mut::<f64, u8>(&mut values);
+            let length = piece.len() / size * target_size;
+            unpack.convert(piece, &mut values[..length]);
+            visit(&values[..length]);
+        }
+    }
+}
+
+fn look_up(values: &[f32], bits: u64) -> f32 {
+    usize::try_from(bits).ok().and_then(|index| values.get(index)).copied().unwrap_or(f32::NAN)
+}
+
+/// An array or group in the search for coordinates.
+pub(super) struct Member<'a> {
+    /// The path, with its leading slash.
+    pub path: &'a str,
+    pub array: Option<&'a ArrayMetadata>,
+    pub attributes: &'a Object,
+}
+
+/// Attributes that name other variables (CF conventions 3.4, 5, 7 and 8.4).
+const NAMING: &str =
+    "coordinates bounds climatology cell_measures ancillary_variables grid_mapping formula_terms quantization";
+
+/// Attributes of the form `key: name key: name`. The keys are not names.
+const WITH_KEYS: [&str; 2] = ["cell_measures", "formula_terms"];
+
+/// Returns the paths of the coordinates of a hierarchy, and of arrays for computations with others: 1-D arrays with the
+/// name of their dimension, and arrays that attributes name. They are not quantised or rounded by default.
+pub(super) fn coordinates(members: &[Member<'_>]) -> HashSet<String> {
+    let paths: HashSet<&str> = members.iter().map(|member| member.path).collect();
+    let named = members.iter().flat_map(|member| named(member, |path| paths.contains(path)));
+    let mut found: HashSet<String> = named.collect();
+    let own = members.iter().filter(|member| {
+        let name = member.path.rsplit_once('/').map_or(member.path, |(_, name)| name);
+        member.array.is_some_and(|array| is_of_its_own_dimension(array, member.attributes, name))
+    });
+    found.extend(own.map(|member| member.path.to_owned()));
+    found
+}
+
+/// Returns the existing paths that a member's attributes name. A name is searched in the group of the member, and then
+/// in those above it (CF conventions 2.7).
+pub(super) fn named(member: &Member<'_>, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let parent = member.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let group = if member.array.is_some() { parent } else { member.path.trim_end_matches('/') };
+    let of = |attribute: &str| {
+        let names = member.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
+        let has_keys = WITH_KEYS.contains(&attribute);
+        let names = names.split_whitespace().filter(move |name| !(has_keys && name.ends_with(':')));
+        names.map(|name| name.trim_end_matches(':').to_owned()).collect::<Vec<_>>()
+    };
+    let find = |name: String| {
+        let groups = successors(Some(group), |group| group.rsplit_once('/').map(|(above, _)| above));
+        groups.map(|group| joined(group, &name)).find(|path| exists(path))
+    };
+    NAMING.split(' ').flat_map(of).filter_map(find).collect()
+}
+
+/// Returns the path of a name in a group. The name may be a path itself, from the root if it begins with a slash.
+fn joined(group: &str, name: &str) -> String {
+    let mut names: Vec<&str> = if name.starts_with('/') { Vec::new() } else { group.split('/').skip(1).collect() };
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(names.pop()),
+            part => names.push(part),
+        }
+    }
+    format!("/{}", names.join("/"))
+}
+
+fn is_of_its_own_dimension(array: &ArrayMetadata, attributes: &Object, name: &str) -> bool {
+    let in_v2 = attributes.get("_ARRAY_DIMENSIONS").and_then(Json::as_array);
+    let is_own = match (&array.dimension_names, in_v2) {
+        (Some(names), _) => names.first().is_some_and(|first| first.as_deref() == Some(name)),
+        (None, Some(names)) => names.first().and_then(Json::as_str) == Some(name),
+        (None, None) => false,
+    };
+    array.shape.len() == 1 && is_own
+}
+
+/// True if an array is a scalar without data that describes other arrays: the map projection of a grid (CF conventions
+/// 5.6), or how values were rounded. Writers omit its single chunk, which has the fill value.
+pub(super) fn describes_others(array: &ArrayMetadata) -> bool {
+    const GRID_MAPPING: [&str; 3] = ["grid_mapping_name", "crs_wkt", "spatial_ref"];
+    let is_grid_mapping = GRID_MAPPING.iter().any(|name| array.attributes.contains(name));
+    array.shape.is_empty() && (is_grid_mapping || describes_rounding(array))
+}
+
+/// True if an array is a scalar without data that describes how values were rounded (CF conventions 8.4).
+pub(super) fn describes_rounding(array: &ArrayMetadata) -> bool {
+    array.shape.is_empty() && ["algorithm", "implementation"].iter().all(|name| array.attributes.contains(name))
+}
+
+#[cfg(test)]
+mod numbers_tests {
+    use super::*;
+    use crate::element::SmallFloat;
+
+    #[test]
+    fn small_floats_are_read_by_a_table() {
+        let float = DataType::Number(NumberType::small(SmallFloat::from_name("bfloat16").unwrap()));
+        let numbers = Numbers::new(&float).unwrap();
+        let elements: Vec<u8> = [0x3f80_u16, 0xc040, 0x7fc0].iter().flat_map(|bits| bits.to_ne_bytes()).collect();
+        assert_eq!(numbers.stored_bits(&elements[..2]), u64::from(1_f32.to_bits()));
+        let mut seen = Vec::new();
+        numbers.each_piece(&elements, |piece| seen.extend_from_slice(bytemuck::cast_slice::<u8, f32>(piece)));
+        assert_eq!(seen[..2], [1.0, -3.0]);
+        assert!(seen[2].is_nan());
+    }
 }

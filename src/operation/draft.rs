@@ -1,12 +1,10 @@
 //! The metadata of the destination: the source's document with the requested changes, and all else as written.
 
+use super::options::complete_typesize;
 use crate::data_type::{DataType, FillValue};
-use crate::diagnostic::Diagnostic;
-use crate::diagnostic::quantity::counted;
+use crate::diagnostic::{Diagnostic, quantity::counted};
 use crate::metadata::edit::{append_attributes, codecs_json, set_grid_of_part, set_member};
-use crate::metadata::extension::read_codecs;
-use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, Object};
-use crate::operation::codec_words::complete_typesize;
+use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, Object, extension::read_codecs};
 use crate::operation::open::{check_lengths, refusal};
 use crate::operation::{ChangeOptions, OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};

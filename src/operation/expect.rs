@@ -3,16 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::description::describe;
 use super::document::{below, has_documents};
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
-use super::inspect_result::NodeMembers;
+use super::inspect_result::{NodeMembers, describe};
 use super::open::{open_documents, read_array_of};
 use super::{Documents, FaultClass, Interrupt, NodePath, Result, ValidateOptions, new_driver};
-use crate::diagnostic::quantity::shortened;
-use crate::diagnostic::{Code, Diagnostic, code};
-use crate::metadata::json::member_pointer;
-use crate::metadata::{Json, NodeKind, Object};
+use crate::diagnostic::{Code, Diagnostic, code, quantity::shortened};
+use crate::metadata::{Json, NodeKind, Object, json::member_pointer};
 use crate::store::Location;
 
 /// The members that can be expected.
@@ -27,16 +24,13 @@ fn is_member(name: &str) -> bool {
     MEMBERS.iter().any(|member| member == name)
 }
 
-/// Compares a node with the expectations, and also the nodes below it that they name by path. `nodes` are those that
+/// Compares the node of the options with their expectations, and also the nodes below it that they name by path. `nodes` are those that
 /// are read, in the order of their paths.
 ///
 /// An error only if a node cannot be read for a reason that is not in the data.
-pub fn check(
-    (store, nodes): (&Location, &[HierarchyNode]),
-    node: Option<&str>,
-    expected: &Object,
-) -> Result<Vec<Diagnostic>> {
-    let root = NodePath::new(store, node)?;
+pub fn check(store: &Location, nodes: &[HierarchyNode], options: &ValidateOptions) -> Result<Vec<Diagnostic>> {
+    let Some(expected) = &options.expect else { return Ok(Vec::new()) };
+    let root = NodePath::new(store, options.node.as_deref())?;
     let mut findings = Vec::new();
     for (path, members) in by_path(&expectations(expected)) {
         let names = path.split('/').filter(|name| !name.is_empty());

@@ -155,28 +155,18 @@ pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> 
 
 /// Reads a node whose documents are already read, and all nodes below it. On a remote store, its consolidated metadata,
 /// if any, replace the documents below it. No node below it is then requested.
-pub fn read_hierarchy_by_copies(
-    store: &Location,
-    node: Option<&str>,
-    documents: Documents,
-    driver: &Driver,
-) -> Result<Hierarchy> {
-    let (start, root) = (NodePath::new(store, node)?, store.node());
+pub fn read_hierarchy_by_copies(start: &NodePath, root: Node, documents: Documents, driver: &Driver) -> Hierarchy {
     if root.capabilities().is_remote {
-        let root = with_copies(&start, root, &documents, ConsolidatedScope::Documents);
+        let root = with_copies(start, root, &documents, ConsolidatedScope::Documents);
         // Copies are not compared with themselves. `validate` reads the documents for that.
-        return Ok(walk(&start, &root, Some(documents), driver));
+        return walk(start, &root, Some(documents), driver);
     }
-    Ok(read_from(&start, root, Some(documents), driver))
+    read_from(start, root, Some(documents), driver)
 }
 
-/// Reads the nodes of a store whose own documents are already read.
-pub fn read_hierarchy_below(store: &Location, documents: Documents, driver: &Driver) -> Result<Hierarchy> {
-    Ok(read_from(&NodePath::new(store, None)?, store.node(), Some(documents), driver))
-}
-
-/// Reads the nodes from `start` down. If the store cannot list keys, the copies of the group at `start` list the nodes.
-fn read_from(start: &NodePath, root: Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
+/// Reads the nodes from `start` down, whose documents may be read already. If the store cannot list keys, the copies of
+/// the group at `start` list the nodes.
+pub fn read_from(start: &NodePath, root: Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let root = match &documents {
         Some(documents) if !root.capabilities().lists => {
             with_copies(start, root, documents, ConsolidatedScope::Listings)

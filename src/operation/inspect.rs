@@ -1,38 +1,40 @@
 //! `inspect` of an array: its metadata, the data after each codec, the stored objects, and the values. `inspect` of a
 //! group: its members.
+//!
+//! `--chunk`: decodes one stored chunk to its elements, codec by codec.
 
-mod chunk;
 mod group;
 mod preview;
 #[cfg(test)]
 mod tests;
 mod ways;
 
-use super::description::describe;
-use super::histogram::{Binning, absent, range_of};
-use super::information::{BitSurvey, codes};
-use super::inspect_result::{DimensionInformation, KeptBits, StorageResult, SuggestionResult};
+use std::time::Instant;
+
+use super::histogram::{Binning, BitSurvey, absent, codes, range_of};
+use super::inspect_result::{
+    ChunkResult, ChunkStage, DimensionInformation, KeptBits, StorageResult, SuggestionResult, describe,
+};
 use super::open::{open_documents, read_array_of};
-use super::quantize::first_pass::{FirstPassScan, FirstPassStats, Measure};
-use super::quantize::quantization::Quantization;
-use super::quantize::readers;
-use super::quantize::request::Request;
-use super::stored::{opaque_array, refuse_nested_shards, stored_array};
+use super::quantize::quantization::{self, Quantization};
+use super::quantize::request::{FirstPassScan, FirstPassStats, Measure, Request};
+use super::stored::{self, opaque_array, refuse_nested_shards, stored_array};
 use super::{
     ArrayDrawing, ArrayReading, ArrayResult, Budget, CfNumbers, ChangeOptions, FaultClass, Histogram,
     InformationResult, InspectOptions, InspectResult, Interrupt, Missing, NodePath, Numbers, OpenedArray,
-    OperationError, QuantizeOptions, Result, Stats, Suggest, cf, explain, narrowed, new_driver, stored,
+    OperationError, QuantizeOptions, Result, Stats, Suggest, cf, explain, narrowed, new_driver, options::ChunkOptions,
 };
-use crate::array::{ChunkFault, Listing, Purpose, StoredArray, position};
+use crate::array::{ChunkFault, Fault, Listing, Purpose, ReadBuffers, ShardLayout, StoredArray, position};
+use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, ForShape, Workspace};
 use crate::data_type::{DataType, value_to_json};
-use crate::diagnostic::{Code, Diagnostic, Profile, code};
+use crate::diagnostic::{Code, Diagnostic, Profile, code, quantity::counted};
 use crate::element::NumberType;
 use crate::engine::listing::{list, scan};
 use crate::engine::{Driver, Fold, Progress};
+use crate::grid::{Grid, Region, ravel};
 use crate::kernel::bit_pairs::{Information, bit_names, leading_bits};
 use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::array::num_elements;
-use crate::metadata::{CodecMetadata, Json, NodeKind};
+use crate::metadata::{CodecMetadata, Json, NodeKind, array::num_elements};
 
 /// Reads an array, or a group and all nodes below it.
 pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<InspectResult> {
@@ -52,21 +54,20 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &In
         };
         return Err(OperationError::data(format!("`{name}` is a group, and {option} needs an array")).with_help(help));
     }
-    Ok(InspectResult::Group(Box::new(group::inspect_group(options, documents, progress, interrupt)?)))
+    Ok(InspectResult::Group(Box::new(group::inspect_group(options, documents, (progress, interrupt))?)))
 }
+
+/// What is told of progress, and what ends the work.
+type Run<'a> = (&'a dyn Progress, &'a Interrupt);
 
 /// Reads the metadata of an array as far as possible, then answers the requests about its chunks. All faults are among
 /// the findings.
-fn inspect_reading(
-    mut reading: ArrayReading,
-    options: &InspectOptions,
-    (progress, interrupt): (&dyn Progress, &Interrupt),
-) -> Result<ArrayResult> {
+fn inspect_reading(mut reading: ArrayReading, options: &InspectOptions, run: Run<'_>) -> Result<ArrayResult> {
     let mut result = describe(&mut reading, &options.store);
     if options.storage || options.asks_for_values() {
         let (node_path, of_metadata) = (reading.node_path.clone(), result.warnings.len());
         let (key, node) = (reading.documents.key, reading.node.clone());
-        contents(reading, options, (progress, interrupt), &mut result)?;
+        contents(reading, options, run, &mut result)?;
         // The findings about the metadata have their location already.
         node_path.locate(&mut result.warnings[of_metadata..], key);
         result.chunks_refused = Some(node.num_refused());
@@ -80,12 +81,8 @@ fn inspect_reading(
 }
 
 /// Answers the requests about the chunks, as far as the metadata allow.
-fn contents(
-    reading: ArrayReading,
-    options: &InspectOptions,
-    (progress, interrupt): (&dyn Progress, &Interrupt),
-    result: &mut ArrayResult,
-) -> Result<()> {
+fn contents(reading: ArrayReading, options: &InspectOptions, run: Run<'_>, result: &mut ArrayResult) -> Result<()> {
+    let (progress, interrupt) = run;
     let has_errors = reading.diagnostics.iter().any(Diagnostic::is_error);
     let array = match reading.into_array() {
         Ok(array) => array,
@@ -94,7 +91,7 @@ fn contents(
     };
     let driver = new_driver(options.common.num_threads(), interrupt)?;
     // The indexes of shards are read for any content of the inner chunks. Text is shown as the bytes of a chunk.
-    let opaque = || opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store);
+    let opaque = || opaque_array((&array.node, &array.metadata, &array.pipeline), &array.store);
     let is_text = array.data_type.is_variable_length() && options.chunk.is_some();
     let stored = if is_text { opaque() } else { stored_array(&array) };
     let listing = listing(&array, options, &driver)?;
@@ -114,7 +111,8 @@ fn contents(
     }
     let bound = stored.and_then(|stored| {
         let stored = stored.with_present(listing.as_ref().and_then(Listing::known));
-        let threads = threads(&array, &stored, listing.as_ref(), options)?;
+        let (source, listing, driver) = (&array, listing.as_ref(), &driver);
+        let threads = Contents { source, stored: &stored, driver, progress, listing }.threads(options)?;
         Ok((stored, threads))
     });
     let (stored, threads) = match bound {
@@ -154,53 +152,6 @@ fn listing(array: &OpenedArray, options: &InspectOptions, driver: &Driver) -> Re
     listing.map(Some).map_err(|error| OperationError::cannot_list(&array.store, error))
 }
 
-/// Returns the number of threads for which there is memory. The error names enough for `--information`, too.
-fn threads(
-    array: &OpenedArray,
-    stored: &StoredArray,
-    listing: Option<&Listing>,
-    options: &InspectOptions,
-) -> Result<usize> {
-    let (budget, purpose) = (Budget::new(&options.common), || format!("for the chunks of `{}`", array.store));
-    budget.threads_of(needed_bytes(stored, listing, options), purpose).map_err(|error| {
-        let survey = if options.information { survey(array, stored, options).ok().flatten() } else { None };
-        survey.and_then(|(_, survey)| survey.threads_of(Budget::new(&options.common)).err()).unwrap_or(error)
-    })
-}
-
-/// Returns the survey of `--information`, and what its bits are those of. `None` for a type without numbers.
-fn survey(
-    array: &OpenedArray,
-    stored: &StoredArray,
-    options: &InspectOptions,
-) -> Result<Option<(&'static str, BitSurvey)>> {
-    if let Some(survey) = codes(array, stored.present.as_ref())? {
-        return Ok(Some(("codes", survey)));
-    }
-    let Some(numbers) = Numbers::new(&array.data_type) else { return Ok(None) };
-    // No value of `bool` counts as missing.
-    let missing = options.cf.missing.as_ref().filter(|_| array.data_type.number().is_some());
-    let missing = cf::missing_values(array, numbers.number_type(), missing)?;
-    let fill_bits = numbers.fill_bits(array);
-    Ok(Some(("values", BitSurvey::new(stored.clone(), numbers, &missing, fill_bits, false))))
-}
-
-/// Returns the bytes that a thread needs at a time.
-fn needed_bytes(stored: &StoredArray, listing: Option<&Listing>, options: &InspectOptions) -> u64 {
-    let reads_chunks =
-        options.preview.is_some() || options.draws || listing.is_some_and(|listing| !listing.present.is_empty());
-    // A picture needs whole chunks, and codes are made of whole chunks.
-    let suggests_codecs = options.suggested_type().is_some();
-    let unit = match options.draws || options.preview.is_some() || suggests_codecs {
-        _ if !reads_chunks => 0,
-        true => stored.reading_bytes(),
-        false => stored.reading_bytes_in_pieces(),
-    };
-    let codes = if suggests_codecs { stored.subchunk_chain().decoded_bytes().min(unit) } else { 0 };
-    let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk::needed_bytes(stored, chunk));
-    unit.saturating_add(codes).max(chunk)
-}
-
 /// An array whose chunks are read.
 #[derive(Clone, Copy)]
 struct Contents<'a> {
@@ -213,6 +164,45 @@ struct Contents<'a> {
 }
 
 impl Contents<'_> {
+    /// Returns the number of threads for which there is memory. The error names enough for `--information`, too.
+    fn threads(&self, options: &InspectOptions) -> Result<usize> {
+        let (budget, purpose) = (Budget::new(&options.common), || format!("for the chunks of `{}`", self.source.store));
+        budget.threads_of(self.needed_bytes(options), purpose).map_err(|error| {
+            let survey = if options.information { self.survey(options).ok().flatten() } else { None };
+            survey.and_then(|(_, survey)| survey.threads_of(budget).err()).unwrap_or(error)
+        })
+    }
+
+    /// Returns the survey of `--information`, and what its bits are those of. `None` for a type without numbers.
+    fn survey(&self, options: &InspectOptions) -> Result<Option<(&'static str, BitSurvey)>> {
+        let array = self.source;
+        if let Some(survey) = codes(array, self.stored.present.as_ref())? {
+            return Ok(Some(("codes", survey)));
+        }
+        let Some(numbers) = Numbers::new(&array.data_type) else { return Ok(None) };
+        // No value of `bool` counts as missing.
+        let missing = options.cf.missing.as_ref().filter(|_| array.data_type.number().is_some());
+        let missing = cf::missing_values(array, numbers.number_type(), missing)?;
+        let fill_bits = numbers.fill_bits(array);
+        Ok(Some(("values", BitSurvey::new(self.stored.clone(), numbers, &missing, fill_bits, false))))
+    }
+
+    /// Returns the bytes that a thread needs at a time.
+    fn needed_bytes(&self, options: &InspectOptions) -> u64 {
+        let (stored, draws) = (self.stored, options.draws || options.preview.is_some());
+        let reads_chunks = draws || self.listing.is_some_and(|listing| !listing.present.is_empty());
+        // A picture needs whole chunks, and codes are made of whole chunks.
+        let suggests_codecs = options.suggested_type().is_some();
+        let unit = match draws || suggests_codecs {
+            _ if !reads_chunks => 0,
+            true => stored.reading_bytes(),
+            false => stored.reading_bytes_in_pieces(),
+        };
+        let codes = if suggests_codecs { stored.subchunk_chain().decoded_bytes().min(unit) } else { 0 };
+        let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk_bytes(stored, chunk));
+        unit.saturating_add(codes).max(chunk)
+    }
+
     /// Answers the requests, one after the other.
     fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<()> {
         let numbers = CfNumbers::new(self.source, &options.cf)?;
@@ -234,7 +224,7 @@ impl Contents<'_> {
         let stored = &StoredArray { present: None, ..self.stored.clone() };
         let requested = Contents { stored, ..*self };
         if let Some(chunk) = &options.chunk {
-            let (found, finding) = chunk::inspect_chunk(stored, &self.source.store, chunk)?;
+            let (found, finding) = inspect_chunk(stored, &self.source.store, chunk)?;
             result.chunk = Some(found);
             result.warnings.extend(finding);
         }
@@ -337,7 +327,7 @@ impl Contents<'_> {
 
     /// Makes one pass over all chunks. A chunk that cannot be read is a finding.
     fn information(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<Option<InformationResult>> {
-        let Some((of, survey)) = survey(self.source, self.stored, options)? else { return Ok(None) };
+        let Some((of, survey)) = self.survey(options)? else { return Ok(None) };
         let driver = narrowed(self.driver, survey.threads_of(Budget::new(&options.common))?)?;
         match survey.run(&driver, self.progress) {
             Ok(found) => Ok(Some(self.described(survey.number_type(), of, &found))),
@@ -428,7 +418,7 @@ fn suggestion(
     let missing = missing_option(request.quantize.missing.as_ref());
     Ok(SuggestionResult {
         codecs: to_json(&quantization.metadata()),
-        chain: to_json(&readers::chain(quantization, source)?),
+        chain: to_json(&quantization::chain(quantization, source)?),
         range: quantization.range_literals(),
         step: quantization.step(),
         max_abs_error: found.max_abs_error.max(absent_error),
@@ -509,4 +499,149 @@ impl InspectOptions {
     fn asks_for_values(&self) -> bool {
         self.draws || self.asks_for_values_by_name()
     }
+}
+
+/// The bytes of a chunk, and the offset of an inner chunk in its shard.
+type Stored = (Vec<u8>, Option<u64>);
+
+/// Reads a chunk and decodes it. A fault in it is a finding, next to the successful steps.
+fn inspect_chunk(
+    array: &StoredArray,
+    store: &str,
+    options: &ChunkOptions,
+) -> Result<(ChunkResult, Option<Diagnostic>)> {
+    let layout = array.layout.as_ref();
+    let is_sharded = array.chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
+    if options.inner && layout.is_none() && is_sharded {
+        return Err(OperationError::data(format!("the inner chunks of `{store}` cannot be read alone"))
+            .with_help("its shards hold shards, or are compressed whole: leave --inner-chunk out"));
+    }
+    // Without shards the chunks are the smallest units themselves, and `--inner-chunk` counts them.
+    let layout = layout.filter(|_| options.inner);
+    let (index, region) = find(array, layout, store, options)?;
+    let key = array.key(index);
+    let named = format!("`{key}` of `{store}`");
+    let shape = array.cropped(&region).unwrap_or_else(|| region.shape.clone());
+    let (indices, inner) = (options.indices.clone(), options.inner);
+    let mut result = ChunkResult { indices, inner, key, shape, ..ChunkResult::default() };
+    let chain = layout.map_or_else(|| array.chain_of(index), |layout| Ok(ForShape::Same(&layout.subchunk)));
+    let chain = chain.map_err(|fault| OperationError::data(format!("{named} cannot be decoded")).because(fault))?;
+    let finding = match read(array, index, layout.map(|_| &*options.indices)) {
+        Ok(None) => None,
+        Ok(Some((bytes, offset))) => {
+            result.present = true;
+            result.offset = offset;
+            result.bytes_stored = Some(bytes.len() as u64);
+            let fault = decode(&chain, bytes, &result.shape, &mut result.stages);
+            // A lack of memory says nothing about the chunk, so it is no finding.
+            if let Some(fault) = fault.as_ref().filter(|fault| fault.missing_memory().is_some()) {
+                return Err(OperationError::environment(format!("{named} is not decoded: {fault}"))
+                    .with_help("run it where there is more memory"));
+            }
+            fault.map(|fault| (code::CHUNK_CORRUPT, fault.sentence_at(&region.start), fault.chunk_help()))
+        }
+        Err(Fault::Store(error)) if !error.is_data_fault() => {
+            return Err(OperationError::environment(format!("{named} cannot be read")).because(error));
+        }
+        Err(fault) => {
+            result.present = true;
+            Some((if layout.is_some() { code::SHARD_INDEX } else { code::CHUNK_CORRUPT }, fault.to_string(), None))
+        }
+    };
+    let finding = finding.map(|(code, message, help)| {
+        let kind = if result.inner { "inner chunk" } else { "chunk" };
+        Diagnostic::new(code, format!("{kind} {:?} does not decode: {message}", result.indices))
+            .with_help(help.unwrap_or("the chunk is damaged, or was not written by this chain; restore it from a copy"))
+            .at_key(result.key.clone())
+            .at_chunk(result.indices.clone())
+    });
+    Ok((result, finding))
+}
+
+/// Returns the index of a stored object, and the chunk's box. The box is in the coordinates of the array, with padding.
+fn find(array: &StoredArray, layout: Option<&ShardLayout>, store: &str, asked: &ChunkOptions) -> Result<(u64, Region)> {
+    let inner = layout.map(|layout| Grid::regular(&array.metadata.shape, &layout.subchunk.decoded().shape));
+    let chunks = inner.as_ref().unwrap_or(&array.metadata.grid);
+    let indices = &asked.indices;
+    let grid = chunks.counts();
+    if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
+        let kind = if asked.inner { "inner chunks" } else { "chunks" };
+        let message = if indices.len() == grid.len() {
+            format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}")
+        } else {
+            let given =
+                if indices.len() == 1 { "1 index is".to_owned() } else { format!("{} indices are", indices.len()) };
+            let dimensions = counted(grid.len() as u64, "dimension");
+            format!("--chunk {indices:?} does not fit `{store}`: the array has {dimensions}, {given} given")
+        };
+        let last: Vec<String> = grid.iter().map(|length| length.saturating_sub(1).to_string()).collect();
+        return Err(OperationError::data(message).with_help(if grid.contains(&0) {
+            "an array without elements has no chunks".to_owned()
+        } else if grid.is_empty() {
+            "the array has no dimensions: give --chunk scalar".to_owned()
+        } else {
+            format!("the last of them is {}", last.join(","))
+        }));
+    }
+    let region = chunks.region_of(indices);
+    Ok((if layout.is_some() { array.object_of(indices) } else { ravel(indices, &grid) }, region))
+}
+
+fn read(array: &StoredArray, object: u64, subchunk: Option<&[u64]>) -> Result<Option<Stored>, Fault> {
+    let mut buffers = ReadBuffers::default();
+    let offset = match subchunk {
+        None => array.read_object(object, &mut buffers)?.then_some(None),
+        Some(subchunk) => array.open_subchunks(object, false, &mut buffers)?.fetch(subchunk, &mut buffers)?.map(Some),
+    };
+    Ok(offset.map(|offset| (buffers.bytes, offset)))
+}
+
+/// Decodes codec by codec, up to the first that fails, and measures the time. Checks the elements inside the array, a
+/// box of shape `valid`, against their type.
+fn decode(chain: &BoundChain, mut bytes: Vec<u8>, valid: &[u64], stages: &mut Vec<ChunkStage>) -> Option<ChainFault> {
+    let mut workspace = Workspace::default();
+    let mut decoded = Vec::new();
+    for (number, codec) in chain.codecs().iter().enumerate().rev() {
+        // The flag is read from the encoded bytes, so before they are replaced by the decoded ones.
+        let has_checksum = holds_checksum(codec, &bytes);
+        let begun = Instant::now();
+        let outcome = chain.decode_codec(number, &bytes, &mut decoded, &mut workspace);
+        let seconds = begun.elapsed().as_secs_f64();
+        let error = outcome.as_ref().err().map(ToString::to_string);
+        let is_wrong =
+            outcome.as_ref().is_err_and(|fault| matches!(fault.kind, ChainFaultKind::Codec(CodecError::Checksum(_))));
+        let array = codec.decoded.array().filter(|_| error.is_none());
+        stages.push(ChunkStage {
+            codec: codec.name.clone(),
+            place: number as u64,
+            bytes_encoded: bytes.len() as u64,
+            bytes: error.is_none().then_some(decoded.len() as u64),
+            data_type: array.map(|array| array.data_type.to_metadata()),
+            shape: array.map(|array| array.shape.clone()),
+            seconds,
+            checksum: if is_wrong { Some("wrong") } else { (has_checksum && error.is_none()).then_some("ok") },
+            error,
+        });
+        if let Err(fault) = outcome {
+            return Some(fault);
+        }
+        std::mem::swap(&mut bytes, &mut decoded);
+    }
+    chain.check_values(&bytes, &chain.decoded().shape, valid).err()
+}
+
+/// True if the encoded data of a codec contain a checksum. It is then verified.
+fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
+    match &codec.codec {
+        Codec::Sharding(sharding) => sharding.index_holds_checksum(),
+        Codec::BytesToBytes(codec) => codec.holds_checksum(encoded),
+        _ => false,
+    }
+}
+
+/// Returns the bytes that are needed at a time: the chunk on both sides of its largest codec.
+fn chunk_bytes(array: &StoredArray, options: &ChunkOptions) -> u64 {
+    let subchunk = array.layout.as_ref().filter(|_| options.inner).map(|layout| &layout.subchunk);
+    let chain = subchunk.unwrap_or(&array.chain);
+    chain.max_representation_bytes().saturating_mul(2).saturating_add(chain.context_bytes())
 }

@@ -1,73 +1,57 @@
 //! The commands, without a terminal: options in, a result or an error out.
 
-mod absent;
 pub mod against;
 pub mod apply_codec;
-pub mod apply_codec_result;
 mod budget;
 mod cf;
-pub mod codec_words;
-mod coordinates;
-mod description;
 pub mod document;
 mod draft;
-pub mod drawing;
 pub mod error;
 pub mod expect;
-mod fault;
 pub mod figure;
 pub mod hierarchy;
 mod histogram;
-mod information;
 pub mod inspect;
 pub mod inspect_result;
 pub mod npy;
-mod numbers;
 pub mod open;
 pub mod options;
-pub mod parts_result;
 pub use crate::array::fault::Interrupt;
-pub mod pattern;
 mod quantize;
-pub mod requirement;
 pub use crate::engine::progress;
-mod slice;
+pub mod slice;
 mod stored;
 pub mod transcode;
 pub mod transcode_result;
 pub mod validate;
-pub mod validate_result;
 mod xarray;
 
 use budget::Budget;
 pub use document::NodePath;
 use draft::Draft;
+use error::explain;
 pub use error::{FaultClass, OperationError, Result};
-use fault::explain;
 pub use open::OpenedArray;
 pub use options::{
     CfOptions, ChangeOptions, Compression, CompressionGoal, HistogramOptions, InspectOptions, KeepBits, Missing,
-    Predict, QuantizeForm, QuantizeOptions, RunOptions, ShapeRequest, ShardRequest, Stream, Suggest, TranscodeOptions,
-    ValidateLevel, ValidateOptions,
+    PathPattern, Predict, QuantizeForm, QuantizeOptions, RunOptions, ShapeRequest, ShardRequest, Stream, Suggest,
+    TranscodeOptions, ValidateLevel, ValidateOptions,
 };
 use stored::stored_array;
 
 use crate::engine::Driver;
 
-use coordinates::{Coordinates, Member};
+use cf::{CfNumbers, Member, Numbers};
 use document::{Documents, GroupReading};
-pub use drawing::{ArrayDrawing, ComparedArray, LevelResult};
 use histogram::{Histogram, Stats};
 pub use inspect_result::{ArrayResult, HistogramResult, InformationResult, InspectResult, PreviewResult, StatsResult};
-use numbers::{CfNumbers, Numbers};
 use open::ArrayReading;
-pub use parts_result::StatusResult;
-pub use pattern::PathPattern;
 use quantize::{FirstPass, FirstPassStats, FloatType, Quantization, Request};
+pub use slice::{ArrayDrawing, ComparedArray, LevelResult};
 pub use transcode_result::{
-    CompressionResult, EstimateResult, QualityResult, QuantizationResult, TranscodeResult, VerifyResult,
+    CompressionResult, EstimateResult, QualityResult, QuantizationResult, StatusResult, TranscodeResult, VerifyResult,
 };
-pub use validate_result::{Failure, Partition, ValidateResult};
+pub use validate::{Failure, Partition, ValidateResult};
 
 /// Returns a driver with at most `threads` threads, or the same one if it has no more.
 fn narrowed(driver: &Driver, threads: usize) -> Result<Driver> {

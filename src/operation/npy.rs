@@ -12,8 +12,7 @@ use serde_json::Value;
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::grid::num_elements;
-use crate::kernel::transpose::Transpose;
-use crate::kernel::transpose::swap;
+use crate::kernel::transpose::{Transpose, swap};
 use crate::metadata::v2;
 
 /// The first bytes of every file.

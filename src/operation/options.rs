@@ -1,17 +1,30 @@
 //! JSON, numbers and type names are parsed here already: text that cannot be parsed is a usage error. The operation
 //! checks whether the parsed values fit the data.
+//!
+//! `--require`: the required quality of a quantisation, measure by measure.
+//!
+//! Patterns of the paths of arrays, for `--include` and similar options.
+//!
+//! The short form of codecs on the command line: `zstd:5:checksum`, `blosc:lz4:5:shuffle`, several with commas.
 
+use std::fmt::{self, Display, Formatter};
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 
+use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::Partition;
+use super::transcode_result::{NO_KS_TEST, QuantizationResult};
+use crate::codec::registry;
 use crate::data_type::DataType;
 use crate::diagnostic::Code;
+use crate::diagnostic::spelling::{alternatives, near};
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::{CodecMetadata, Json, Object, Separator};
-use crate::operation::{Partition, PathPattern, requirement::Requirement};
 use crate::store::Location;
+
 pub use crate::store::file::Stream;
 
 /// Options of every command.
@@ -632,5 +645,330 @@ impl InspectOptions {
     /// Shows the metadata of STORE.
     pub fn new(store: Location) -> Self {
         InspectOptions { store, ..Self::default() }
+    }
+}
+
+/// All measures, by their names in `--json`.
+const MEASURES: &str =
+    "bias, psnr, pearson, relative_error_share, ks_p, dssim, zeros_kept, signs_kept, max_abs_error, rms_error";
+
+/// Returns the measure of a quantisation by its name. The error is the reason why it is not defined.
+fn measured(name: &str, result: &QuantizationResult) -> Result<f64, &'static str> {
+    const NOT_MEASURED: &str = "it was not measured";
+    match name {
+        "max_abs_error" => return result.max_abs_error.ok_or(NOT_MEASURED),
+        "rms_error" => return result.rms_error.ok_or(NOT_MEASURED),
+        _ => {}
+    }
+    let quality = result.quality.as_ref().ok_or(NOT_MEASURED)?;
+    let is_inexact = result.max_abs_error.is_some_and(|error| error > 0.0);
+    let (value, reason) = match name {
+        "psnr" if quality.psnr == Some(f64::INFINITY) && is_inexact => {
+            (None, "the squares of the errors are too small for float64")
+        }
+        "psnr" => (quality.psnr, "the values of the source are constant"),
+        "pearson" => (quality.pearson, "the values of the source, or what becomes of them, are constant"),
+        "relative_error_share" => (quality.relative_error_share, ""),
+        "ks_p" => (quality.ks_p, NO_KS_TEST),
+        "dssim" => (quality.dssim, quality.no_dssim.unwrap_or_default()),
+        "zeros_kept" => (quality.zeros_kept, ""),
+        "signs_kept" => (quality.signs_kept, ""),
+        // Only `bias` is left: `from_str` accepts no name that is not in `MEASURES`.
+        _ => (quality.bias, ""),
+    };
+    let reason = if quality.points == 0 { "there are no finite values" } else { reason };
+    value.filter(|value| !value.is_nan()).ok_or(if reason.is_empty() { "it exceeds float64" } else { reason })
+}
+
+/// Relations of a measure to its bound. A relation is before its own prefix.
+const RELATIONS: [&str; 5] = [">=", "<=", "==", ">", "<"];
+
+/// One requirement: `pearson>=0.99999`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Requirement {
+    measure: &'static str,
+    relation: &'static str,
+    number: f64,
+}
+
+impl Requirement {
+    /// Returns the sentence for a quantisation that fails the requirement. `None` if it passes.
+    pub fn fault(&self, result: &QuantizationResult) -> Option<String> {
+        let Requirement { measure, relation, number } = *self;
+        let value = match measured(measure, result) {
+            Ok(value) => value,
+            Err(reason) => return Some(format!("{self}: {measure} is not defined, {reason}")),
+        };
+        let is_kept = match relation {
+            ">=" => value >= number,
+            "<=" => value <= number,
+            ">" => value > number,
+            "<" => value < number,
+            // The requested and the found number are both the nearest float64.
+            _ => value.total_cmp(&number).is_eq() || (value == 0.0 && number == 0.0),
+        };
+        (!is_kept).then(|| format!("{self}: {measure} is {value}"))
+    }
+}
+
+impl Display for Requirement {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}{}", self.measure, self.relation, self.number)
+    }
+}
+
+impl FromStr for Requirement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = "give a measure, a relation and a number: pearson>=0.99999";
+        let at = text.find(['<', '>', '=']).ok_or_else(|| format!("`{text}` has no relation; {form}"))?;
+        let (name, rest) = text.split_at(at);
+        let relation = RELATIONS.into_iter().find(|sign| rest.starts_with(sign));
+        let relation = relation.ok_or_else(|| format!("`{text}`: the relations are >=, <=, >, < and =="))?;
+        let measure = MEASURES.split(", ").find(|known| *known == name.trim());
+        let measure = measure.ok_or_else(|| format!("`{}` is not a measure; there are {MEASURES}", name.trim()))?;
+        let number = rest[relation.len()..].trim();
+        let value = number.parse::<f64>().ok().filter(|value| !value.is_nan());
+        let value = value.ok_or_else(|| format!("`{number}` is not a number; {form}"))?;
+        Ok(Requirement { measure, relation, number: value })
+    }
+}
+
+/// A pattern of paths inside a store, which have no leading slash.
+///
+/// `*` and `?` match within a name, and `**` matches any number of whole names. `[ab]` and `[!ab]` match one character
+/// of a name, and `{a,b}` matches either. A backslash is an ordinary character: `[*]` is an asterisk.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct PathPattern {
+    text: String,
+    matcher: GlobMatcher,
+}
+
+/// The reason why a text is not a pattern, as one clause.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PatternError(String);
+
+impl PathPattern {
+    /// Parses a pattern.
+    pub fn new(text: &str) -> Result<Self, PatternError> {
+        // globset would read it as `*`, which is not what it looks like.
+        let is_mixed = |name: &str| name.contains("**") && name != "**";
+        if text.split(['/', '{', ',', '}']).any(is_mixed) {
+            return Err(PatternError("`**` must be a whole name of the path".to_owned()));
+        }
+        let text = text.to_owned();
+        let within_names = negations_within_names(&text);
+        let built = GlobBuilder::new(&within_names).literal_separator(true).backslash_escape(false).build();
+        let glob = built.map_err(|error| PatternError(error.kind().to_string()))?;
+        Ok(PathPattern { text, matcher: glob.compile_matcher() })
+    }
+
+    /// True if it matches the path of a node. A leading slash is ignored.
+    pub fn matches(&self, path: &str) -> bool {
+        self.matcher.is_match(path.trim_start_matches('/'))
+    }
+
+    /// True if it ends with a name, not with a wildcard.
+    pub fn ends_with_a_name(&self) -> bool {
+        !self.text.rsplit('/').next().unwrap_or_default().contains(['*', '?', '['])
+    }
+}
+
+/// Returns an option for each of these paths, as words of a shell: the path as a pattern, then `rest`. After three paths,
+/// `...` stands for the others.
+pub fn options_for(option: &str, paths: &[&str], rest: &str) -> String {
+    let exact = |letter: char| match letter {
+        // The first `: ` of a `--rule` ends the pattern.
+        '*' | '?' | '[' | '{' | '}' | ':' => format!("[{letter}]"),
+        _ => letter.to_string(),
+    };
+    let words = paths.iter().take(3).map(|path| path.chars().map(exact).collect::<String>() + rest);
+    let quoted = words.map(|word| format!("{option} '{}'", word.replace('\'', r"'\''")));
+    quoted.chain((paths.len() > 3).then(|| "...".to_owned())).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the pattern with a slash in each negated class. In globset, `[!x]` also matches a slash.
+fn negations_within_names(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 8);
+    let mut letters = text.chars().peekable();
+    let mut is_class = false;
+    while let Some(letter) = letters.next() {
+        pattern.push(letter);
+        if is_class {
+            is_class = letter != ']';
+        } else if letter == '[' {
+            is_class = true;
+            let negation = letters.next_if(|next| matches!(next, '!' | '^'));
+            pattern.extend(negation);
+            // These two are literal if they are first.
+            pattern.extend(letters.next_if(|next| matches!(next, ']' | '-')));
+            if negation.is_some() {
+                pattern.push('/');
+            }
+        }
+    }
+    pattern
+}
+
+impl From<PathPattern> for String {
+    fn from(pattern: PathPattern) -> Self {
+        pattern.text
+    }
+}
+
+impl TryFrom<String> for PathPattern {
+    type Error = PatternError;
+
+    fn try_from(text: String) -> Result<Self, PatternError> {
+        PathPattern::new(&text)
+    }
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl PartialEq for PathPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for PathPattern {}
+
+fn words() -> String {
+    let words: Vec<&str> = registry::shorthands().map(|(_, shorthand)| shorthand.usage).collect();
+    let (last, others) = words.split_last().unwrap_or((&"", &[]));
+    format!("{} and {last}", others.join(", "))
+}
+
+/// Returns the first part of each word, and its names in other programs, each with the word to use.
+fn names() -> Vec<(&'static str, &'static str)> {
+    let own = registry::shorthands().map(|(name, _)| (name, name)).chain([("none", "none")]);
+    own.chain(registry::shorthands().flat_map(|(_, shorthand)| shorthand.aliases.iter().copied())).collect()
+}
+
+/// Parses the bytes->bytes codecs of `--compress`, in encode order. `none` is an empty list.
+///
+/// A `blosc` that shuffles has no `typesize`: see [`complete_typesize`]. The error lists what is expected.
+pub fn compression(text: &str) -> Result<Vec<CodecMetadata>, String> {
+    if text == "none" { Ok(Vec::new()) } else { text.split(',').map(|word| bytes_codec(word.trim())).collect() }
+}
+
+/// Parses the chain of `--codecs` in the words of `--compress`. `bytes`, `bytes:little` and `bytes:big` are words, too.
+/// Without one of them, `bytes` is added as the first codec.
+pub fn chain(text: &str) -> Result<Vec<Json>, String> {
+    let mut codecs = Vec::new();
+    for word in text.split(',').map(str::trim).filter(|_| text != "none") {
+        match word {
+            "bytes" | "bytes:little" => codecs.push(array_bytes("little")),
+            "bytes:big" => codecs.push(array_bytes("big")),
+            word => codecs.push(bytes_codec(word)?),
+        }
+    }
+    if !codecs.iter().any(|codec| codec.name == "bytes") {
+        codecs.insert(0, array_bytes("little"));
+    }
+    Ok(codecs.iter().map(CodecMetadata::to_json).collect())
+}
+
+/// Adds the missing `typesize` of every shuffling `blosc`, for elements of `element_size` bytes.
+pub fn complete_typesize(chain: &mut [CodecMetadata], element_size: usize) {
+    for codec in chain.iter_mut().filter(|codec| codec.name == "blosc") {
+        if let Some(configuration) = &mut codec.configuration
+            && configuration.get("shuffle").and_then(Json::as_str).is_some_and(|mode| mode != "noshuffle")
+            && !configuration.contains("typesize")
+        {
+            configuration.insert("typesize", Json::from(element_size as u64));
+        }
+    }
+}
+
+fn array_bytes(endian: &str) -> CodecMetadata {
+    CodecMetadata::new("bytes", Some(Object::new().with("endian", endian)))
+}
+
+fn bytes_codec(word: &str) -> Result<CodecMetadata, String> {
+    let parts: Vec<&str> = word.split(':').collect();
+    let (name, parts) = parts.split_first().unwrap_or((&"", &[]));
+    if *name == "none" {
+        return Err("`none` cannot be combined with other codecs".to_owned());
+    }
+    let (name, shorthand) = registry::shorthands().find(|(own, _)| own == name).ok_or_else(|| unknown(name))?;
+    Ok(CodecMetadata::new(name, shorthand.read(parts, word)?))
+}
+
+fn unknown(name: &str) -> String {
+    if name == "auto" {
+        return "`auto` works only in --compress, which keeps the codecs before the compressor".to_owned();
+    }
+    let (lower, names) = (name.to_lowercase(), names());
+    let mut meant: Vec<&str> = names.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();
+    if meant.is_empty() {
+        let near = near(name, names.iter().map(|(known, _)| *known)).into_iter();
+        meant.extend(near.filter_map(|near| names.iter().find(|(known, _)| *known == near).map(|(_, meant)| *meant)));
+        // Several aliases may stand for one word.
+        meant.dedup();
+    }
+    let question = if meant.is_empty() { String::new() } else { format!(" Did you mean {}?", alternatives(&meant)) };
+    let known = words();
+    format!("`{name}` is not a known codec.{question} Known are {known}; other codecs are given to --codecs as JSON")
+}
+
+#[cfg(test)]
+mod pattern_tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_stay_within_a_name_but_for_two_asterisks() {
+        let matches = r"a /a  n* north  * a  */t a/t  a?c abc  ** a/b  **/t t  **/t a/b/t  a/** a/b/c  a/**/t a/t  a/**/t a/b/c/t
+            [ab]x bx  [!ab]x cx  [!]-]x cx  [!!]x cx  [a-c] b  [*] *  a\b a\b  .h .h  * .h  {a,b/c}/t b/c/t  {t,s}* salt
+            [{]a[}] {a}";
+        let others = r"* a/b  */t t  a?c a/c  a[!x]c a/c  a[!-x]c a/c  a[!-x]c a-c  a[!]x]c a]c  a[!]x]c a/c  a[!a-f]c a/c
+            a/** a  a A  n* a/north  {a,b} c";
+        for (pairs, expected) in [(matches, true), (others, false)] {
+            for pair in pairs.split_whitespace().collect::<Vec<_>>().chunks(2) {
+                assert_eq!(PathPattern::new(pair[0]).unwrap().matches(pair[1]), expected, "{pair:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn options_for_paths_match_them_alone_and_are_words_of_a_shell() {
+        let all = options_for("--rule", &["a[1]/b*", "it's", "{a}:?", "x"], ": -c 1");
+        assert_eq!(all, r"--rule 'a[[]1]/b[*]: -c 1' --rule 'it'\''s: -c 1' --rule '[{]a[}][:][?]: -c 1' ...");
+        let words = shlex::split(&options_for("", &["a[1]/b*", "it's", "{a}:?"], "")).unwrap();
+        let patterns: Vec<_> = words.iter().map(|word| PathPattern::new(word).unwrap()).collect();
+        for path in ["a[1]/b*", "it's", "{a}:?", "a1/bc", "a:b"] {
+            assert_eq!(
+                patterns.iter().any(|pattern| pattern.matches(path)),
+                !["a1/bc", "a:b"].contains(&path),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_told() {
+        for (text, reason) in [
+            ("a**b", "`**` must be a whole name of the path"),
+            ("***", "`**` must be a whole name of the path"),
+            ("{a**,b}", "`**` must be a whole name of the path"),
+            ("[", "unclosed character class; missing ']'"),
+            ("{a", "unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)"),
+        ] {
+            assert_eq!(PathPattern::new(text).unwrap_err().to_string(), reason, "{text}");
+        }
+    }
+
+    #[test]
+    fn pattern_with_a_wildcard_in_its_last_name_does_not_end_with_a_name() {
+        assert!(["**/t", "{s,t}"].iter().all(|text| PathPattern::new(text).unwrap().ends_with_a_name()));
+        assert!(["a/*", "t?", "[t]", "{s,t*}"].iter().all(|text| !PathPattern::new(text).unwrap().ends_with_a_name()));
     }
 }

@@ -1,17 +1,28 @@
 //! A slice of an array as a picture: two dimensions, each reduced to pixels, at one index along all others. Only the
 //! chunks that contain drawn elements are read.
+//!
+//! The numbers of the pictures in a report. Types that do not serialise are in no `--json`.
+//!
+//! `--report`: the effect of a quantisation on the values, read from SOURCE and DEST as readers do, after DEST is
+//! complete.
 
 use std::ops::Range;
 
-use super::document::read_documents;
-use super::inspect_result::{PreviewAxis, PreviewIndex};
-use super::open::{opened, read_array_of};
-use super::{CfNumbers, CfOptions, LevelResult, NodePath, OpenedArray, stored_array};
-use crate::array::{ChunkFault, ChunkSet, Fault, OpenedObject, StoredArray};
+use serde::Serialize;
+
+use super::open::{self, opened, read_array_of};
+use super::{
+    Budget, CfNumbers, CfOptions, FaultClass, Histogram, Missing, NodePath, OpenedArray, OperationError,
+    QuantizationResult, Result, TranscodeOptions, TranscodeResult, document::read_documents, explain, new_driver,
+    stored_array, transcode_result::NodeResult,
+};
+use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, OpenedObject, StoredArray};
 use crate::codec::region::as_index;
-use crate::engine::{Accumulator, Chunk, Driver, Fold, Silent};
+use crate::diagnostic::Profile;
+use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress, Silent};
 use crate::grid::{Region, ravel};
-use crate::metadata::{ArrayMetadata, Json};
+use crate::metadata::{ArrayMetadata, Json, Number};
+use crate::store::Location;
 
 /// The maximum number of chunks (inner ones of shards) that a slice in the middle of an array may need.
 const MOST_CHUNKS: u64 = 1 << 11;
@@ -385,6 +396,279 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
     SliceReader::new(&slice, &coordinate, &numbers).read(fold, "latitudes", &slice.objects(&array)).ok()
 }
 
+/// Counts of values in bins of equal width, as `numpy.histogram` counts. Absent chunks are included.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct HistogramResult {
+    /// The lower edge of the first bin.
+    pub min: f64,
+    /// The upper edge of the last bin, which includes it.
+    pub max: f64,
+    /// The count of each bin.
+    pub counts: Vec<u64>,
+    /// The count of values less than `min`, also -Infinity.
+    pub below: u64,
+    /// The count of values greater than `max`, also +Infinity. NaN is not counted.
+    pub above: u64,
+}
+
+/// A dimension of a picture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PreviewAxis {
+    /// Number of the dimension.
+    pub axis: u64,
+    /// Name of the dimension, if it has one.
+    pub name: Option<String>,
+    /// The length in elements.
+    pub length: u64,
+}
+
+/// The index of a slice along a dimension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PreviewIndex {
+    /// The number of the dimension.
+    pub axis: u64,
+    /// Name of the dimension, if it has one.
+    pub name: Option<String>,
+    /// The index.
+    pub index: u64,
+}
+
+/// A slice of at most two dimensions, with some of its elements.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LevelResult {
+    /// The vertical and the horizontal dimension. A single one is horizontal.
+    pub axes: Vec<PreviewAxis>,
+    /// The indices of the slice along the other dimensions.
+    pub at: Vec<PreviewIndex>,
+    /// The indices of the drawn elements along each of `axes`.
+    pub lines: Vec<Vec<u64>>,
+    /// The values in row-major order. NaN also if a value is missing.
+    pub values: Vec<f64>,
+    /// The attribute `units` of the array.
+    pub units: Option<String>,
+    /// True if the first row belongs at the bottom: the rows are latitudes from south to north. Only for pictures.
+    pub is_upside_down: bool,
+}
+
+/// The pictures of an array's values in a report.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct ArrayDrawing {
+    /// The slice. `None` for an array without elements, or with values that are not real numbers.
+    pub level: Option<LevelResult>,
+    /// The histogram of the values.
+    pub histogram: Option<HistogramResult>,
+    /// True if the histogram counts all values of the array. Otherwise it counts those of `level`.
+    pub is_of_all: bool,
+    /// The reason why a picture is missing or incomplete.
+    pub note: Option<String>,
+}
+
+impl ArrayDrawing {
+    /// Returns a drawing without pictures, with the reason.
+    pub(super) fn noted(note: impl Into<String>) -> Self {
+        ArrayDrawing { note: Some(note.into()), ..ArrayDrawing::default() }
+    }
+}
+
+/// The values of one array before and after.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ComparedArray {
+    /// The path of the array, as in the result.
+    pub path: String,
+    /// The pictures, or the reason why there are none, in one line.
+    pub comparison: Result<Comparison, String>,
+}
+
+/// An array before and after a quantisation, at the same elements.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The values of SOURCE. NaN also where DEST has NaN for values that counted as missing.
+    pub before: LevelResult,
+    /// The values of DEST as float64. The codes of `--as plain` are decoded.
+    pub after: Vec<f64>,
+    /// The histogram of the finite values of `before`.
+    pub values: HistogramResult,
+    /// The histogram of `after - before` where both are finite.
+    pub errors: HistogramResult,
+}
+
+impl LevelResult {
+    /// Returns the number of rows and of columns of `values`.
+    pub fn size(&self) -> (usize, usize) {
+        let columns = self.lines.last().map_or(1, Vec::len);
+        (self.values.len() / columns.max(1), columns)
+    }
+
+    /// True if elements between the drawn ones are left out.
+    pub fn is_thinned(&self) -> bool {
+        self.lines.iter().any(|line| line.windows(2).any(|pair| pair[1] - pair[0] > 1))
+    }
+
+    /// True if the slice continues beyond the drawn elements.
+    pub fn is_window(&self) -> bool {
+        let goes_on = |(axis, line): (&PreviewAxis, &Vec<u64>)| match (line.first(), line.last()) {
+            (Some(first), Some(last)) => {
+                // In a thinned line, each element is the middle of those that it represents.
+                let step = (last - first) / (line.len() as u64 - 1).max(1) + 1;
+                *first > step || axis.length - last > step
+            }
+            _ => false,
+        };
+        self.axes.iter().zip(&self.lines).any(goes_on)
+    }
+}
+
+/// Returns the minimum and the maximum of the finite values. `None` if there are none.
+pub fn finite_range<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<(f64, f64)> {
+    let finite = values.into_iter().copied().filter(|value| value.is_finite());
+    finite.fold(None, |range: Option<(f64, f64)>, value| {
+        Some(range.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+    })
+}
+
+/// Maximum number of arrays with pictures.
+const MOST_ARRAYS: usize = 12;
+
+/// Returns a level of each quantised array before and after, for the first twelve. Data that cannot be read are not an
+/// error: the job is done.
+///
+/// # Errors
+///
+/// If the run was interrupted.
+pub fn comparisons(
+    options: &TranscodeOptions,
+    result: &TranscodeResult,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Vec<ComparedArray>> {
+    if !result.complete {
+        return Ok(Vec::new());
+    }
+    let quantised = || result.nodes.iter().filter_map(|node| Some((node, node.quantization.as_ref()?)));
+    // The width and height of a picture: all pictures of a page fit into two megabytes.
+    let pixels = match quantised().count() {
+        0 | 1 => 480,
+        2..=4 => 256,
+        _ => 144,
+    };
+    // DEST was opened before it was complete, so nothing cached is used.
+    let stores = [options.source.afresh(), options.destination.afresh()];
+    let comparing = Comparing { options, stores, pixels, progress, interrupt };
+    let mut compared = Vec::new();
+    for (node, quantization) in quantised().take(MOST_ARRAYS) {
+        let comparison = match comparing.compare(node, quantization) {
+            Ok(comparison) => Ok(comparison),
+            Err(error) if error.class() == FaultClass::Interrupted => return Err(error),
+            Err(error) => Err(error.in_one_line()),
+        };
+        compared.push(ComparedArray { path: node.path.clone(), comparison });
+    }
+    Ok(compared)
+}
+
+/// The inputs for the pictures of SOURCE and DEST.
+struct Comparing<'a> {
+    options: &'a TranscodeOptions,
+    stores: [Location; 2],
+    pixels: u64,
+    progress: &'a dyn Progress,
+    interrupt: &'a Interrupt,
+}
+
+/// An array with its chain bound, and its elements as numbers.
+struct Readable {
+    opened: OpenedArray,
+    array: StoredArray,
+    numbers: CfNumbers,
+}
+
+impl Comparing<'_> {
+    fn compare(&self, node: &NodeResult, quantization: &QuantizationResult) -> Result<Comparison> {
+        let whole = CfOptions::default();
+        let as_cf = CfOptions { missing: Some(Missing::Auto), unpacks: true };
+        let mut source = Readable::open(&self.stores[0], &node.path, node.selection.as_deref(), &whole)?;
+        let number = source.opened.data_type.number();
+        if number.is_some_and(|number| !number.is_float()) {
+            // The integers were unpacked.
+            source.numbers = Readable::numbers(&source.opened, &as_cf)?;
+        }
+        let as_read = if quantization.form == "cf" { as_cf } else { whole };
+        let destination = Readable::open(&self.stores[1], &node.path, None, &as_read)?;
+        let metadata = &destination.opened.metadata;
+        let slice = Slice::in_middle(&metadata.shape, &[&source.array, &destination.array], self.pixels)
+            .ok_or_else(|| OperationError::data("the array has no elements to draw"))?;
+        let unit = source.array.reading_bytes().max(destination.array.reading_bytes());
+        let threads = Budget::new(&self.options.run.common)
+            .threads_of(unit, || format!("for the pictures of `{}`", node.path))?;
+        let driver = new_driver(threads, self.interrupt)?;
+        let in_source = slice.moved_by(&source.opened.metadata.skipped);
+        let mut before = self.read(&source, &in_source, &driver)?;
+        let mut after = self.read(&destination, &slice, &driver)?;
+        let mut errors = Vec::with_capacity(after.len());
+        for (before, after) in before.iter_mut().zip(&mut after) {
+            if quantization.form == "plain" {
+                *after = decoded(*after, quantization);
+            }
+            if after.is_nan() {
+                // It was NaN, or a missing value.
+                *before = f64::NAN;
+            }
+            errors.push(*after - *before);
+        }
+        let finite = errors.iter().filter(|error| error.is_finite()).map(|error| error.abs());
+        let most = finite.chain(quantization.bound).fold(0.0, f64::max);
+        let values = Histogram::of(&before, finite_range(&before).unwrap_or((0.0, 1.0)));
+        let errors = Histogram::of(&errors, (-most, most));
+        let is_upside_down = is_upside_down(&source.opened, &slice, &driver);
+        let before = LevelResult { is_upside_down, ..slice.level(metadata, before) };
+        Ok(Comparison { before, after, values, errors })
+    }
+
+    fn read(&self, readable: &Readable, slice: &Slice, driver: &Driver) -> Result<Vec<f64>> {
+        let Readable { opened, array, numbers } = readable;
+        let fold = Fold { array, driver, progress: self.progress };
+        let values = SliceReader::new(slice, opened, numbers).read(fold, "picture", &slice.objects(array));
+        values.map_err(|fault| explain(fault, &array.metadata, &opened.store, None))
+    }
+}
+
+impl Readable {
+    /// Opens an array, or its selected part. `taken` is the first index and the one after the last along each
+    /// dimension.
+    fn open(store: &Location, path: &str, taken: Option<&[[u64; 2]]>, options: &CfOptions) -> Result<Self> {
+        let mut opened = open::open_array(store, Some(path), Profile::AnyFillValue)?;
+        if let Some(taken) = taken {
+            let (start, shape) = taken.iter().map(|[start, stop]| (*start, stop.saturating_sub(*start))).unzip();
+            opened.metadata = opened.metadata.part(&Region { start, shape });
+        }
+        let array = stored_array(&opened)?;
+        let numbers = Self::numbers(&opened, options)?;
+        Ok(Readable { opened, array, numbers })
+    }
+
+    fn numbers(opened: &OpenedArray, options: &CfOptions) -> Result<CfNumbers> {
+        let numbers = CfNumbers::new(opened, options)?;
+        numbers.ok_or_else(|| OperationError::data("its values are not real numbers"))
+    }
+}
+
+/// Returns the value that the codec would have for a code of `--as plain`.
+#[expect(clippy::cast_precision_loss, reason = "codes of a picture: their values are drawn to a pixel")]
+fn decoded(code: f64, quantization: &QuantizationResult) -> f64 {
+    if quantization.nan_code.is_some_and(|nan| nan as f64 == code) {
+        return f64::NAN;
+    }
+    let literal = |json: &Option<Json>| json.as_ref().and_then(Json::as_number).map_or(f64::NAN, Number::as_f64);
+    code / literal(&quantization.scale) + literal(&quantization.offset)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,5 +731,31 @@ mod tests {
         assert_eq!(middles(&side((100, 10), 1, false)), [105]);
         let many = middles(&side((0, u64::MAX), 512, false));
         assert!(many.len() == 512 && many.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}
+
+#[cfg(test)]
+mod drawing_tests {
+    use super::*;
+
+    #[test]
+    fn range_is_of_finite_values() {
+        assert_eq!(finite_range(&[f64::NAN, 2.0, f64::INFINITY, -1.0]), Some((-1.0, 2.0)));
+        assert_eq!(finite_range(&[f64::NAN]), None);
+    }
+
+    #[test]
+    fn level_knows_what_it_leaves_out() {
+        let level = |length, line: Vec<u64>| LevelResult {
+            axes: vec![PreviewAxis { axis: 0, name: None, length }],
+            at: Vec::new(),
+            values: vec![0.0; line.len()],
+            lines: vec![line],
+            units: None,
+            is_upside_down: false,
+        };
+        assert!(!level(3, vec![0, 1, 2]).is_thinned() && !level(3, vec![0, 1, 2]).is_window());
+        assert!(level(9, vec![1, 4, 7]).is_thinned() && !level(9, vec![1, 4, 7]).is_window());
+        assert!(level(100, vec![40, 41, 42]).is_window() && !level(100, vec![40, 41, 42]).is_thinned());
     }
 }

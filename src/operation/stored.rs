@@ -5,39 +5,25 @@ use super::inspect_result::StorageResult;
 use crate::array::{Fault, Listing, ReadBuffers, ShardLayout, StoredArray, UnexpectedKeyKind, position};
 use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
-use crate::engine::ahead::reads_of_object;
-use crate::engine::listing::list;
-use crate::engine::{Driver, PrefetchPlan};
-use crate::metadata::ArrayMetadata;
-use crate::metadata::array::num_elements;
+use crate::engine::{Driver, PrefetchPlan, ahead::reads_of_object, listing::list};
+use crate::metadata::{ArrayMetadata, array::num_elements};
 use crate::operation::{OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, Part};
 
-/// Binds an array. `hoisted` codecs of the innermost chain are moved to the front of a subchunk's, where a kernel
-/// replaces them. They convert each value by itself, so a `transpose` before the shard makes no difference.
-pub(crate) fn bound_array(
-    node: Node,
-    metadata: ArrayMetadata,
-    pipeline: &Pipeline,
-    store: &str,
-    hoisted: usize,
-    write_empty: bool,
-) -> Result<StoredArray> {
-    let bound = bound((node, metadata), (pipeline, hoisted), |pipeline| bind_chain(pipeline, write_empty));
-    bound.map_err(|error| undecoded(error, store))
+/// The location of an array, its metadata, and its pipeline.
+type Parts<'a> = (&'a Node, &'a ArrayMetadata, &'a Pipeline);
+
+/// Binds an array.
+pub(crate) fn bound_array(array: Parts<'_>, store: &str, write_empty: bool) -> Result<StoredArray> {
+    bound(array, 0, |pipeline| bind_chain(pipeline, write_empty)).map_err(|error| undecoded(error, store))
 }
 
-/// Binds an array of DEST, whose chunks are not stored yet.
-pub(crate) fn new_array(
-    node: Node,
-    metadata: ArrayMetadata,
-    pipeline: &Pipeline,
-    hoisted: usize,
-    write_empty: bool,
-) -> Result<StoredArray> {
-    let bound = bound((node, metadata), (pipeline, hoisted), |pipeline| bind_chain(pipeline, write_empty));
-    bound.map_err(|error| match error {
+/// Binds an array of DEST, whose chunks are not stored yet. `hoisted` codecs of the innermost chain are moved to the
+/// front of a subchunk's, where a kernel replaces them. They convert each value by itself, so a `transpose` before the
+/// shard makes no difference.
+pub(crate) fn new_array(array: Parts<'_>, hoisted: usize, write_empty: bool) -> Result<StoredArray> {
+    bound(array, hoisted, |pipeline| bind_chain(pipeline, write_empty)).map_err(|error| match error {
         BindError::TooLarge { .. } => undecoded(error, "DEST"),
         _ => OperationError::data("the chain of DEST cannot encode chunks")
             .because(error)
@@ -55,7 +41,7 @@ fn bind_chain(pipeline: &Pipeline, write_empty: bool) -> Result<BoundChain, Bind
 
 /// Binds an opened array.
 pub(crate) fn stored_array(opened: &OpenedArray) -> Result<StoredArray> {
-    bound_array(opened.node.clone(), opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)
+    bound_array((&opened.node, &opened.metadata, &opened.pipeline), &opened.store, false)
 }
 
 /// Returns the stored chunks of an array.
@@ -65,25 +51,20 @@ pub(crate) fn listed(array: &OpenedArray, driver: &Driver) -> Result<Listing> {
 }
 
 /// Binds an array whose chunks are not decoded to elements, or only by a caller that knows how.
-pub(crate) fn opaque_array(
-    node: Node,
-    metadata: ArrayMetadata,
-    pipeline: &Pipeline,
-    store: &str,
-) -> Result<StoredArray> {
-    bound((node, metadata), (pipeline, 0), BoundChain::bind_opaque).map_err(|error| undecoded(error, store))
+pub(crate) fn opaque_array(array: Parts<'_>, store: &str) -> Result<StoredArray> {
+    bound(array, 0, BoundChain::bind_opaque).map_err(|error| undecoded(error, store))
 }
 
 fn bound(
-    (node, metadata): (Node, ArrayMetadata),
-    (pipeline, hoisted): (&Pipeline, usize),
+    (node, metadata, pipeline): Parts<'_>,
+    hoisted: usize,
     bind: impl Fn(&Pipeline) -> Result<BoundChain, BindError>,
 ) -> Result<StoredArray, BindError> {
     let chain = bind(pipeline)?;
     // Other shards cannot be streamed.
     let subchunk = ShardLayout::index_in(&chain).map(|_| bind(&subchunk_pipeline(pipeline, hoisted))).transpose()?;
     let layout = subchunk.and_then(|subchunk| ShardLayout::new(&chain, subchunk));
-    Ok(StoredArray::new(node, metadata, chain, layout))
+    Ok(StoredArray::new(node.clone(), metadata.clone(), chain, layout))
 }
 
 /// Fails for an array whose shards are compressed, inside others or behind other codecs. Such shards cannot be

@@ -1,16 +1,21 @@
 //! The report of `transcode`: the outcome of each array, and the effect of a quantisation on its values.
+//!
+//! The reports of a job in parts.
+//!
+//! The effect of a quantisation on the values, with labels.
 
 use std::collections::BTreeMap;
 
-use super::block::{Block, Members, Report, findings, heading, known};
-use super::inspect_values;
 use super::quantity::{self, bytes, count, counted, figure};
-use super::quantization::{describe_quantization, quantized_to};
-use super::table::Table;
-use super::terminal::Role;
+use super::text::{Block, Members, Report, findings, heading, known};
+use super::{inspect, table::Table, terminal::Role};
 use crate::metadata::{Json, Object};
-use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, PlannedObjects, RouteName};
-use crate::operation::{ComparedArray, EstimateResult, QuantizationResult, TranscodeResult, VerifyResult};
+use crate::operation::transcode_result::{
+    ArrayDescription, Counts, InitResult, NO_KS_TEST, NodeResult, PartResult, PlannedObjects, RouteName,
+};
+use crate::operation::{
+    ComparedArray, EstimateResult, QualityResult, QuantizationResult, StatusResult, TranscodeResult, VerifyResult,
+};
 
 /// The maximum number of arrays with a section of their own on a page.
 const MOST_SECTIONS: usize = 100;
@@ -90,7 +95,7 @@ fn rows(arrays: &[Array<'_>], is_page: bool) -> Table {
         let sizes = [node.counts.bytes_source, node.counts.bytes_written];
         let [before, after] = sizes.map(|size| size.map(bytes));
         let before = before.unwrap_or_default();
-        let about = estimate.map(|estimate| inspect_values::approximately(estimate.bytes_stored, estimate.is_exact));
+        let about = estimate.map(|estimate| inspect::approximately(estimate.bytes_stored, estimate.is_exact));
         let after = match after {
             Some(after) if after == before => String::new(),
             after => format!("-> {}", about.or(after).unwrap_or_else(|| "?".to_owned())),
@@ -258,9 +263,9 @@ fn sums(result: &TranscodeResult, arrays: &[Array<'_>]) -> Members<'static> {
         ("other keys", other_keys(result)),
         ("unchanged", (!spared.is_empty()).then(unchanged)),
         ("removed codecs", by_count(dropped, "of")),
-        ("compressor", open.map(inspect_values::chosen).or_else(|| by_count(chosen, "for"))),
+        ("compressor", open.map(inspect::chosen).or_else(|| by_count(chosen, "for"))),
         ("stored", before.or(after).map(|_| stored(before, after))),
-        ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated(&estimates))),
+        ("estimated", (!estimates.is_empty()).then(|| inspect::estimated(&estimates))),
     ];
     known(members).collect()
 }
@@ -311,10 +316,10 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
         ("decoded", bytes_logical.map(bytes)),
         ("read", reads(node, dry_run)),
-        ("compressor", compression.map(inspect_values::chosen)),
-        ("tried", tried.map(inspect_values::tried)),
-        ("estimated", estimate.map(|estimate| inspect_values::estimated(&[estimate]))),
-        ("sample", estimate.map(|estimate| inspect_values::sample(&estimate.sample))),
+        ("compressor", compression.map(inspect::chosen)),
+        ("tried", tried.map(inspect::tried)),
+        ("estimated", estimate.map(|estimate| inspect::estimated(&[estimate]))),
+        ("sample", estimate.map(|estimate| inspect::sample(&estimate.sample))),
         ("work", work.map(|(units, _)| counted(units, "unit"))),
         ("memory", work.map(|(_, memory)| bytes(memory))),
     ];
@@ -456,4 +461,198 @@ fn planned(plan: &PlannedObjects) -> Members<'static> {
     let requests: Vec<_> = numbered(&[(plan.requests_read, "to read"), (plan.requests_write, "to write")]).collect();
     let requests = (!requests.is_empty()).then(|| format!("about {}", requests.join(", ")));
     known([("will be", Some(keys)), ("requests", requests)]).collect()
+}
+
+fn parts_report<'a>(title: String, (role, state): (Role, &str), members: Members<'a>) -> Report<'a> {
+    let blocks = vec![Block::Members(members)];
+    Report { title, state: state.to_owned(), role: Some(role), blocks, ..Report::default() }
+}
+
+/// Returns the report of `--init`: the plan.
+pub fn init(result: &InitResult) -> Report<'_> {
+    let state = if result.was_there { "the same plan already exists" } else { "planned in parts" };
+    let passes = result.passes.iter().map(|pass| format!("{}, {}", pass.name, counted(pass.partitions, "part")));
+    let passes: Vec<String> = passes.collect();
+    let mut members = vec![
+        ("parts", count(result.partitions)),
+        ("passes", passes.join("; ")),
+        ("memory", format!("{} for each part", bytes(result.memory_bytes))),
+        ("bytes", format!("{} decoded in the largest part", bytes(result.bytes))),
+        ("objects", format!("at most {}", count(result.objects))),
+    ];
+    // The choices of `--compress auto`: for a single array, or array by array.
+    let chosen = result.compressors.iter().map(|of| match of.path.as_str() {
+        "/" => of.compress.clone(),
+        path => format!("{} {}", path.trim_start_matches('/'), of.compress),
+    });
+    let chosen = chosen.collect::<Vec<_>>().join(", ");
+    members.extend((!chosen.is_empty()).then_some(("compressor", chosen)));
+    let last = result.partitions.saturating_sub(1);
+    let names: Vec<&str> = result.passes.iter().map(|pass| pass.name).collect();
+    let each = if names.len() > 1 { format!(" once for each pass ({})", names.join(", ")) } else { String::new() };
+    let to = if last > 0 { format!(" to `{last}`") } else { String::new() };
+    members.push(("next", format!("run `--partition 0`{to}{each}, then `--finish`")));
+    parts_report(format!("{} -> {}", result.source, result.destination), (Role::Good, state), members)
+}
+
+/// Returns the report of a part.
+pub fn part(result: &PartResult) -> Report<'_> {
+    let PartResult { destination, partition, partitions, .. } = result;
+    let Some(pass) = result.pass else {
+        return parts_report(destination.clone(), (Role::Good, "complete already"), Vec::new());
+    };
+    if partition >= partitions {
+        let parts = counted(*partitions, "part");
+        let nothing = format!("nothing to do for part {partition}: `{pass}` has {parts}");
+        return parts_report(destination.clone(), (Role::Good, &nothing), Vec::new());
+    }
+    let title = format!("{destination}: {pass}, part {partition} of {partitions}");
+    if result.was_done {
+        return parts_report(title, (Role::Good, "done already"), Vec::new());
+    }
+    let read = format!("{} read", bytes(result.bytes_read));
+    let mut members = if pass == "range" {
+        // A part of this pass finds the range of the values, and writes nothing.
+        vec![("stored", read)]
+    } else {
+        let chunks = format!("{} written", count(result.chunks_written));
+        vec![("chunks", chunks), ("stored", format!("{read}, {} written", bytes(result.bytes_written)))]
+    };
+    members.push(("time", quantity::seconds(result.seconds)));
+    parts_report(title, (Role::Good, "done"), members)
+}
+
+/// Returns the report of `--status`: the parts that are done, and those that are missing.
+pub fn status(result: &StatusResult) -> Report<'_> {
+    let title = result.destination.clone();
+    if result.complete {
+        return parts_report(title, (Role::Good, "complete"), Vec::new());
+    }
+    let state = if result.is_missing_any() {
+        (Role::Warning, "parts are missing")
+    } else {
+        (Role::Good, "all parts are done: `--finish` publishes it")
+    };
+    let members = result.passes.iter().map(|pass| {
+        let missing = if pass.missing.is_empty() { String::new() } else { format!("; missing {}", pass.missing) };
+        (pass.name, format!("{} of {} done{missing}", count(pass.done), counted(pass.partitions, "part")))
+    });
+    parts_report(title, state, members.collect())
+}
+
+/// Returns the result of a quantisation: `quantised to uint8`.
+pub(super) fn quantized_to(result: &QuantizationResult) -> String {
+    let to_be = if result.max_abs_error.is_some() { "" } else { "to be " };
+    if result.form == "bitround" {
+        let data_type = result.data_type.as_deref().unwrap_or("floats");
+        return match result.keep_bits {
+            Some(bits) => format!("{data_type}, {} {to_be}kept", counted(u64::from(bits), "significand bit")),
+            None => format!("{data_type}, significand bits to keep: a first pass finds them"),
+        };
+    }
+    if let Some(data_type) = result.data_type.as_deref().filter(|_| result.is_repacked) {
+        let form = match result.form {
+            "codecs" => "by scale_offset and cast_value",
+            "cf" => "by CF attributes",
+            _ => "as plain integers",
+        };
+        return format!("{data_type} {form}: the same integers as in SOURCE");
+    }
+    match (&result.data_type, &result.scale) {
+        (Some(data_type), Some(_)) => format!("{to_be}quantised to {data_type}"),
+        (Some(data_type), None) => format!("to be quantised to {data_type}; a first pass finds the range"),
+        (None, Some(_)) => {
+            let step = result.step.map(figure).unwrap_or_default();
+            format!("to be quantised in steps of {step}; a first pass finds the type")
+        }
+        (None, None) => "to be quantised; a first pass finds the narrowest type that keeps --max-error".to_owned(),
+    }
+}
+
+/// Returns the effect on the values, with labels.
+pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'static> {
+    let all = result.count;
+    let share = |number| format!("{} of {} ({})", count(number), count(all), quantity::percent(number, all));
+    let share_or_none = |number| if number > 0 { share(number) } else { "none".to_owned() };
+    let bound = result.bound.map_or_else(String::new, |bound| format!(" (bound {})", figure(bound)));
+    let by_up_to = result.max_abs_error_clamped.filter(|_| result.clamped != Some(0));
+    let by_up_to = by_up_to.map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
+    let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
+    let (greatest, between) =
+        if result.is_repacked { ("max difference", " between the two forms") } else { ("max error", "") };
+    let information = |share: f64| format!("{} % of it, in every dimension", figure(share * 100.0));
+    let range = |[low, high]: &[Json; 2]| format!("{} to {}", quantity::json(low), quantity::json(high));
+    let members = [
+        ("bits kept", result.keep_bits.map(|bits| format!("{bits} of the significand"))),
+        ("information", result.information.map(information)),
+        ("range", result.range.as_ref().map(range)),
+        ("codes", result.codes.map(|[first, last]| format!("{first} to {last}{nan_code}"))),
+        ("step", result.step.map(figure)),
+        ("differences", result.predict.as_ref().map(|dimensions| format!("along {}", dimensions.join(", ")))),
+        (greatest, result.max_abs_error.map(|error| figure(error) + between + &bound)),
+        ("rms error", result.rms_error.map(figure)),
+        ("clamped", result.clamped.map(|clamped| share_or_none(clamped) + &by_up_to)),
+        ("NaN", result.nan.map(share_or_none)),
+        ("distinct codes", result.distinct_codes.map(count)),
+    ];
+    let workaround = result.reader_workaround.as_ref().map(|(value, code)| {
+        let value = quantity::json(value);
+        format!("{value} -> {code} in scalar_map, for zarr-python 3.4.1 and 3.4.2 (--no-workarounds)")
+    });
+    let readers = [("readers", result.readers.clone()), ("workaround", workaround)];
+    let quality = result.quality.as_ref().map_or_else(Vec::new, describe_quality);
+    known(members).chain(quality).chain(known(readers)).collect()
+}
+
+/// Returns the measures of a quantisation, with labels. An undefined measure has the reason instead.
+fn describe_quality(quality: &QualityResult) -> Members<'static> {
+    if quality.points == 0 {
+        return vec![("quality", "not defined: there are no finite values".to_owned())];
+    }
+    let constant = || "not defined: constant values".to_owned();
+    let decibels = |psnr: f64| if psnr.is_infinite() { "no error".to_owned() } else { format!("{psnr:.2} dB") };
+    let level = quality.dssim_level.as_ref().filter(|level| !level.is_empty());
+    let level = level.map_or_else(String::new, |level| format!(", the minimum of all levels, of {level:?}"));
+    let no_dssim = || format!("not defined: {}", quality.no_dssim.unwrap_or("there are no levels"));
+    let kept = |share: f64| if share >= 1.0 { "all".to_owned() } else { percent(share) };
+    let above = |share: f64| format!("{} of the points above 1e-4", percent(share));
+    let ks = quality.ks_p.zip(quality.ks_statistic);
+    let ks_test = |(p, statistic)| format!("p {}, statistic {}", figure(p), figure(statistic));
+    let members = [
+        ("bias", quality.bias.map(figure)),
+        ("PSNR", Some(quality.psnr.map_or_else(constant, decibels))),
+        ("Pearson's r", Some(quality.pearson.map_or_else(constant, near_one))),
+        ("relative error", quality.relative_error_share.map(above)),
+        ("KS test", Some(ks.map_or_else(|| format!("not defined: {NO_KS_TEST}"), ks_test))),
+        ("DSSIM", Some(quality.dssim.map_or_else(no_dssim, |dssim| near_one(dssim) + &level))),
+        ("zeros kept", quality.zeros_kept.map(kept)),
+        ("signs kept", quality.signs_kept.map(kept)),
+    ];
+    known(members).collect()
+}
+
+/// Returns a figure whose distance from 1 matters: ten decimals, without the zeros at their end.
+fn near_one(value: f64) -> String {
+    trimmed(&format!("{value:.10}"))
+}
+
+/// Returns a share in per cent. Six decimals show how near it is to all, or to none.
+fn percent(share: f64) -> String {
+    format!("{} %", trimmed(&format!("{:.6}", share * 100.0)))
+}
+
+/// Returns decimals without the zeros at their end.
+pub(super) fn trimmed(text: &str) -> String {
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod quantization_tests {
+    use super::*;
+
+    #[test]
+    fn figures_near_one_keep_their_distance_from_it() {
+        assert_eq!([0.999_999_4, 1.0, 0.5, -1.0, 0.0].map(near_one), ["0.9999994", "1", "0.5", "-1", "0"]);
+        assert_eq!([0.999_999, 0.25, 0.0].map(percent), ["99.9999 %", "25 %", "0 %"]);
+    }
 }

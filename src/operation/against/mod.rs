@@ -8,18 +8,14 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use super::budget::{BASE_BYTES, comparing_bytes};
-use super::cf::{CfDecoding, float_type};
-use super::coordinates::describes_rounding;
-use super::document::below;
+use super::cf::{CfDecoding, describes_rounding, float_type};
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, compare_paths, read_hierarchy};
-use super::open::open_array;
-use super::options::AgainstOptions;
 use super::progress::{Progress, SubProgress};
 use super::stored::{listed, opaque_array};
-use super::validate_result::{AgainstNode, AgainstResult};
+use super::validate::{AgainstNode, AgainstResult, Failures};
 use super::{
-    Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, explain, narrowed,
-    new_driver, stored_array,
+    Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, document::below,
+    explain, narrowed, new_driver, open::open_array, options::AgainstOptions, stored_array,
 };
 use crate::array::{ChunkFault, ChunkSetBuilder, Fault, ObjectOf, StoredArray, SubchunkSource, position};
 use crate::data_type::{DataType, FillValue};
@@ -28,8 +24,7 @@ use crate::element::NumberType;
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks};
 use crate::engine::{Driver, Pair, Pairs, Transfer};
 use crate::grid::Region;
-use crate::metadata::array::num_elements;
-use crate::metadata::{Json, Number};
+use crate::metadata::{Json, Number, array::num_elements};
 use crate::store::Location;
 use value::{Compared, Comparer, Difference, Greatest, Tolerance, order};
 
@@ -42,24 +37,6 @@ pub struct Comparison<'a> {
     driver: Driver,
     /// The arrays of OTHER.
     others: Arrays,
-}
-
-/// A comparison, and what could not be read for it.
-#[derive(Debug)]
-pub struct AgainstOutcome {
-    pub result: AgainstResult,
-    pub failures: Vec<UnreadPart>,
-    /// The number of refused objects that were compared as absent.
-    pub refused: u64,
-}
-
-/// A node or a chunk of STORE or OTHER that could not be read.
-#[derive(Debug)]
-pub struct UnreadPart {
-    pub store: String,
-    pub node: String,
-    pub key: Option<String>,
-    pub error: OperationError,
 }
 
 /// The arrays of a store by path below the node.
@@ -98,11 +75,12 @@ fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Array
 }
 
 impl Comparison<'_> {
-    /// Compares each array of the first STORE with that of OTHER at the same path below the node.
+    /// Compares each array of the first STORE with that of OTHER at the same path below the node. Also returns what of
+    /// STORE or OTHER could not be read, and the number of refused objects that were compared as absent.
     ///
     /// An error only if a store cannot be opened. An array that cannot be decoded, or has no counterpart, is not equal.
     /// Neither is one that cannot be read, which is also a failure.
-    pub fn compare(self, progress: &dyn Progress) -> Result<AgainstOutcome> {
+    pub(super) fn compare(self, progress: &dyn Progress) -> Result<(AgainstResult, Failures, u64)> {
         let own = arrays(self.store, self.options.node.as_deref(), &self.driver)?;
         let sides = [&own, &self.others];
         let [own, other] = sides.map(|arrays| &arrays.bytes);
@@ -117,7 +95,7 @@ impl Comparison<'_> {
             let no_such = || format!("no such array in {}", self.store_of(side).display());
             not_compared(unread.map_or_else(no_such, |folder| folder.error.in_one_line()))
         };
-        let (mut nodes, mut failures) = (Vec::new(), Vec::new());
+        let (mut nodes, mut failures) = (Vec::new(), Failures::default());
         for path in paths {
             let node = match (own.get(path), other.contains_key(path)) {
                 (Some(bytes), true) => {
@@ -133,14 +111,10 @@ impl Comparison<'_> {
         let (other, equal) = (self.against.other.display().to_string(), nodes.iter().all(|node| node.equal));
         let refused = [0, 1].map(|side| self.store_of(side).node().num_refused());
         // The check of STORE has reported its own.
-        let folders = self.others.unread.into_iter();
-        failures.extend(folders.map(|UnreadFolder { path: node, error }| UnreadPart {
-            store: other.clone(),
-            node,
-            key: None,
-            error,
-        }));
-        Ok(AgainstOutcome { result: AgainstResult { other, equal, nodes }, failures, refused: refused.iter().sum() })
+        for UnreadFolder { path, error } in self.others.unread {
+            failures.push(Some(&other), Some(&path), None, error);
+        }
+        Ok((AgainstResult { other, equal, nodes }, failures, refused.iter().sum()))
     }
 
     /// Compares the arrays at a path. An error of the data if one cannot be read or decoded.
@@ -181,19 +155,15 @@ impl Comparison<'_> {
 
     /// Returns data that cannot be read or compared as not equal. What a store cannot read is a failure, too. An error
     /// that is of neither stays an error.
-    fn not_read(
-        &self,
-        path: &str,
-        Unread { side, key, error }: Unread,
-        failures: &mut Vec<UnreadPart>,
-    ) -> Result<AgainstNode> {
+    fn not_read(&self, path: &str, unread: Unread, failures: &mut Failures) -> Result<AgainstNode> {
+        let Unread { side, key, error } = unread;
         let reason = error.in_one_line();
         match (error.class(), side) {
             (FaultClass::Data, _) => {}
             (FaultClass::Environment, Some(side)) => {
                 let node_path = NodePath::new(self.store_of(side), Some(&self.in_store(path)))?;
                 let key = key.map(|key| node_path.key(&key));
-                failures.push(UnreadPart { store: node_path.store, node: node_path.path, key, error });
+                failures.push(Some(&node_path.store), Some(&node_path.path), key, error);
             }
             _ => return Err(error),
         }
@@ -362,7 +332,7 @@ impl ArrayPair<'_> {
         let OpenedArray { node, metadata, pipeline, store, .. } = array;
         let listing = listed(array, self.driver).map_err(|error| Unread::of(side, error))?;
         let is_opaque = array.data_type.is_variable_length();
-        let opaque = || opaque_array(node.clone(), metadata.clone(), pipeline, store);
+        let opaque = || opaque_array((node, metadata, pipeline), store);
         Ok((if is_opaque { opaque()? } else { stored_array(array)? }).with_present(listing.known()))
     }
 

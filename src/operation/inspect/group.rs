@@ -1,36 +1,32 @@
 //! `inspect` of a group: the nodes below it.
 
-use super::{finding, inspect_reading};
+use std::collections::HashSet;
+
+use super::{Run, finding, inspect_reading};
 use crate::array::{Listing, Purpose};
 use crate::data_type::{DataType, value_from_json};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::element::NumberType;
-use crate::engine::listing::scan;
-use crate::engine::{Driver, Progress, SubProgress};
-use crate::metadata::Object;
-use crate::metadata::array::num_elements;
-use crate::operation::description::describe_members;
-use crate::operation::document::below;
+use crate::engine::{Driver, Progress, SubProgress, listing::scan};
+use crate::metadata::{Object, array::num_elements};
 use crate::operation::hierarchy::{Hierarchy, HierarchyNode, NodeContent, read_hierarchy_by_copies};
-use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult, UnreadNode};
-use crate::operation::quantize::request::is_packed;
+use crate::operation::inspect_result::{
+    GroupResult, GroupTotals, NodeMembers, NodeResult, UnreadNode, describe_members,
+};
 use crate::operation::stored::{not_keys, unread};
 use crate::operation::{
-    ArrayReading, CfOptions, Coordinates, Documents, FaultClass, InspectOptions, Interrupt, Member, Missing, NodePath,
-    OperationError, Result, new_driver,
+    ArrayReading, CfOptions, Documents, FaultClass, InspectOptions, Member, Missing, NodePath, OperationError, Result,
+    cf, document::below, new_driver, quantize::request::is_packed,
 };
 
 /// Reads a group and the nodes below it, down to the requested depth. With `--stats` it reads the values of each array.
 /// Findings are those of the shown nodes.
-pub(super) fn inspect_group(
-    options: &InspectOptions,
-    documents: Documents,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<GroupResult> {
-    let driver = &new_driver(options.common.num_threads(), interrupt)?;
+pub(super) fn inspect_group(options: &InspectOptions, documents: Documents, run: Run<'_>) -> Result<GroupResult> {
+    let driver = &new_driver(options.common.num_threads(), run.1)?;
     let root = NodePath::new(&options.store, options.node.as_deref())?;
-    let (all, mut failures) = read_nodes(options, documents, &root, driver)?;
+    let hierarchy = read_hierarchy_by_copies(&root, options.store.node(), documents, driver);
+    let Hierarchy { nodes: all, failures } = hierarchy.with_root(&root.path)?;
+    let mut failures = failures.into_iter().map(|folder| failure(folder.error)).collect::<Result<_>>()?;
     let (mut own, mut nodes, mut warnings) = (NodeMembers::default(), Vec::new(), Vec::new());
     let (mut consolidated, mut arrays) = (false, Vec::new());
     let coordinates = coordinates(&all);
@@ -78,20 +74,8 @@ pub(super) fn inspect_group(
         return Err(OperationError::data(format!("`{}` has no float array for --suggest", root.name()))
             .with_help("coordinates and quantised arrays are left out; name one array to try it"));
     }
-    figures(arrays, &coordinates, options, (progress, interrupt), &mut result)?;
+    figures(arrays, &coordinates, options, run, &mut result)?;
     Ok(result)
-}
-
-/// Reads the nodes as far as possible. An error if the group itself cannot be read.
-fn read_nodes(
-    options: &InspectOptions,
-    documents: Documents,
-    root: &NodePath,
-    driver: &Driver,
-) -> Result<(Vec<HierarchyNode>, Vec<UnreadNode>)> {
-    let hierarchy = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?;
-    let Hierarchy { nodes, failures } = hierarchy.with_root(&root.path)?;
-    Ok((nodes, failures.into_iter().map(|folder| failure(folder.error)).collect::<Result<_>>()?))
 }
 
 /// Returns the failure of one node. An interrupt stays an error.
@@ -124,9 +108,9 @@ fn describe_storage(
 /// array that cannot be read is a finding, and the others are read nevertheless.
 fn figures(
     arrays: Vec<(usize, Box<ArrayReading>)>,
-    coordinates: &Coordinates,
+    coordinates: &HashSet<String>,
     options: &InspectOptions,
-    (progress, interrupt): (&dyn Progress, &Interrupt),
+    (progress, interrupt): Run<'_>,
     result: &mut GroupResult,
 ) -> Result<()> {
     if arrays.is_empty() {
@@ -179,7 +163,7 @@ fn possible(cf: &CfOptions, array: &ArrayReading) -> CfOptions {
 }
 
 /// Returns the coordinates of a hierarchy.
-fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
+fn coordinates(nodes: &[HierarchyNode]) -> HashSet<String> {
     let members = nodes.iter().filter_map(|node| {
         let path = node.node_path.path.as_str();
         match &node.content {
@@ -191,11 +175,11 @@ fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
             NodeContent::Implicit | NodeContent::Broken => None,
         }
     });
-    Coordinates::new(&members.collect::<Vec<_>>())
+    cf::coordinates(&members.collect::<Vec<_>>())
 }
 
 /// True if an array contains floats that are not coordinates and not quantised.
-fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
+fn has_ways(array: &ArrayReading, coordinates: &HashSet<String>) -> bool {
     let number = array.data_type.as_ref().and_then(DataType::number);
     let is_float = number.is_some_and(NumberType::is_float);
     let is_packed = array.metadata.as_ref().is_some_and(|own| is_packed(&own.codecs));

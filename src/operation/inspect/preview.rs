@@ -5,17 +5,13 @@ use super::{Contents, finding};
 use crate::array::{ChunkFault, StoredArray};
 use crate::diagnostic::code;
 use crate::engine::Fold;
-use crate::metadata::ArrayMetadata;
-use crate::metadata::array::num_elements;
-use crate::operation::drawing::finite_range;
+use crate::metadata::{ArrayMetadata, array::num_elements};
 use crate::operation::histogram::{BINS, Binning, absent, range_of};
-use crate::operation::inspect_result::PreviewRow;
 use crate::operation::options::{PictureSize, PreviewOptions};
-use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
-use crate::operation::stored::listed;
+use crate::operation::slice::{Side, Slice, SliceReader, finite_range, is_upside_down, units};
 use crate::operation::{
     ArrayDrawing, ArrayResult, CfNumbers, FaultClass, Histogram, LevelResult, OperationError, PreviewResult, Result,
-    Stats, explain,
+    Stats, explain, inspect_result::PreviewRow, stored::listed,
 };
 
 /// The maximum number of elements of a slice that is read whole.

@@ -6,13 +6,11 @@ use crate::diagnostic::quantity::{approximate, exact};
 use crate::element::{ElementType, NumberType};
 use crate::engine::{Fold, Silent};
 use crate::operation::inspect_result::{WayResult, WaysResult};
-use crate::operation::quantize::request::Request;
-use crate::operation::stored::refuse_nested_shards;
 use crate::operation::transcode::{Sample, SampleSize, SampleSpec, Sampler, Trial, as_source, has_fixed_size};
 use crate::operation::{
     Budget, CfNumbers, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing,
-    OperationError, Predict, QuantizeOptions, Result, Stats, StatsResult, codec_words, explain, new_driver,
-    stored_array,
+    OperationError, Predict, QuantizeOptions, Result, Stats, StatsResult, explain, new_driver, options,
+    quantize::request::Request, stored::refuse_nested_shards, stored_array,
 };
 
 /// The types that cover the range of all values.
@@ -90,7 +88,7 @@ impl Contents<'_> {
     fn candidates(&self, values: &StatsResult, missing: Option<&Missing>) -> Result<Vec<Candidate>> {
         let compress = self.compressor();
         let missing = missing.filter(|missing| has_missing(self.source, missing));
-        let compression = compress.map(codec_words::compression).transpose();
+        let compression = compress.map(options::compression).transpose();
         let compression = compression.map_err(OperationError::data)?.map(Compression::Codecs);
         let compressed = compress.map_or_else(String::new, |codecs| format!(" --compress {codecs}"));
         let change = ChangeOptions { compress: compression, ..ChangeOptions::default() };

@@ -183,8 +183,8 @@ impl Repacking {
 
     /// Returns SOURCE as an array of its codes.
     pub(super) fn source(&self, source: &OpenedArray) -> Result<StoredArray> {
-        let (node, metadata) = (source.node.clone(), source.metadata.clone());
-        stored::bound_array(node, metadata, &self.codes(&source.metadata, None), &source.store, 0, false)
+        let pipeline = self.codes(&source.metadata, None);
+        stored::bound_array((&source.node, &source.metadata, &pipeline), &source.store, false)
     }
 
     /// Checks the codes of more than 16 bits that occur.

@@ -18,9 +18,8 @@ use super::transcode;
 use crate::array::Interrupt;
 use crate::engine::Silent;
 use crate::metadata::Json;
-use crate::operation::codec_words::compression;
 use crate::operation::open::open_documents;
-use crate::operation::options::CommonOptions;
+use crate::operation::options::{CommonOptions, compression};
 use crate::operation::{
     ChangeOptions, Compression, FaultClass, OperationError, QuantizeOptions, RunOptions, ShapeRequest, ShardRequest,
     TranscodeOptions,

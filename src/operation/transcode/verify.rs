@@ -13,26 +13,25 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Plan;
-use super::plan::losses::kept;
-use super::plan::{compared_in, losses};
+use super::plan::{change, change::kept, compared_in};
 use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
-use crate::codec::value_program::ProgramFault;
 use crate::codec::{
     Recoding, Tiles, ValueConversion, ValueProgram, ValueStep, conversion, element_bits, fault, region,
+    value_program::ProgramFault,
 };
-use crate::diagnostic::quantity::counted;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, code, quantity::counted};
 use crate::element::NumberType;
-use crate::engine::route::copy::CopyJob;
-use crate::engine::route::staged::Staged;
 use crate::engine::route::variable_size::{
     ElementReader, SubchunkChange, VariableSize, VariableSizeBuffers, fold_subchunks, recoding_of,
 };
-use crate::engine::{Driver, Job, ObjectJob, Pair, Progress, Route, Transfer};
+use crate::engine::{
+    Driver, Job, ObjectJob, Pair, Progress, Route, Transfer, route::copy::CopyJob, route::staged::Staged,
+};
 use crate::grid::{Region, volume};
 use crate::kernel::quantize::QuantizeFigures;
-use crate::operation::against::differences;
-use crate::operation::{Budget, OperationError, Quantization, Result, VerifyResult, narrowed, xarray};
+use crate::operation::{
+    Budget, OperationError, Quantization, Result, VerifyResult, against::differences, narrowed, xarray,
+};
 use crate::store::ObjectReader;
 
 /// Number of elements that are converted and compared at a time: they stay in a level 2 cache.
@@ -126,7 +125,7 @@ impl ReadBack<'_> {
         };
         let comparison = Comparison::of(plan, job, matches!(job.route, Route::Staged(_)));
         let compared = match &job.route {
-            Route::VariableSize(variable_size) => variable_size_values(transfer, variable_size, objects, driver),
+            Route::VariableSize(route) => self.variable_size(transfer, route),
             Route::Staged(staged) => {
                 let mut between = Ok(Compared::default());
                 if reads(0) {
@@ -149,6 +148,30 @@ impl ReadBack<'_> {
         let compared = compared.map_err(|fault| plan.explain(fault))?;
         concluded(plan, compared, &comparison)
     }
+
+    /// Compares the subchunks of both sides, in some objects of the destination or in all.
+    fn variable_size(&self, transfer: &Transfer, route: &VariableSize) -> Result<Compared, ChunkFault> {
+        let among = self.share.as_ref().map(|(_, objects)| objects);
+        let Transfer { source, destination, .. } = transfer;
+        let (source, written) = (SubchunkSource::new(source), SubchunkSource::of_destination(destination));
+        let readers = ElementReader::new(&source, 0).zip(ElementReader::new(&written, 1));
+        let objects = transfer.overlapped_among(&destination.metadata.grid, among);
+        let mut all = Compared::default();
+        let work = |buffers: &mut VariableSizeBuffers, subchunk: &[u64], block: &Region| {
+            let elements = block.num_elements();
+            let differing = match (&readers, &route.change) {
+                (Some((from, to)), _) => differences([from, to], block, buffers)?.differing,
+                (_, SubchunkChange::Recode(recoding)) => {
+                    let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
+                    if is_same { 0 } else { elements }
+                }
+                (_, SubchunkChange::Compose) => elements,
+            };
+            Ok(Compared { elements, differing, ..Compared::default() })
+        };
+        fold_subchunks(transfer, &objects, (route.memory_share, self.driver), work, |compared| all += compared)?;
+        Ok(all)
+    }
 }
 
 /// Returns the error for a wrong DEST: a filter does not decode what it encoded, or else the storage is faulty.
@@ -156,11 +179,11 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
     let found = format!("{} of {} elements", result.differing, result.elements);
     let error = result.max_abs_error.unwrap_or(0.0);
     let differs = format!("the destination differs from the source in {found}, by up to {error}");
-    let (message, help) = if let Some(codec) = plan.job.objects().and_then(losses::of) {
+    let (message, help) = if let Some(codec) = plan.job.objects().and_then(change::of) {
         let help = "give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate \
             --against` and `--atol`; nothing was kept";
         (format!("{differs}: `{}` changes some numbers when it encodes them again", codec.name), help)
-    } else if plan.job.objects().is_some_and(losses::loses_fill_value) {
+    } else if plan.job.objects().is_some_and(change::loses_fill_value) {
         let help = "give a chain without these filters by --codecs; or leave `--verify` out; nothing was kept";
         let whose = "absent elements, because the filters of the chain change the fill value";
         (format!("{differs}: {whose}"), help)
@@ -431,34 +454,6 @@ fn max_abs_difference(a: &[u8], b: &[u8], number_type: Option<NumberType>) -> f6
     let size = number_type.size();
     let pairs = a.chunks_exact(size).zip(b.chunks_exact(size));
     pairs.map(|(a, b)| (value(a) - value(b)).abs()).filter(|d| !d.is_nan()).fold(0.0, f64::max)
-}
-
-/// Compares the subchunks of both sides, in some objects of the destination or in all.
-fn variable_size_values(
-    transfer: &Transfer,
-    variable_size: &VariableSize,
-    among: Option<&ChunkSet>,
-    driver: &Driver,
-) -> Result<Compared, ChunkFault> {
-    let Transfer { source, destination, .. } = transfer;
-    let (source, written) = (SubchunkSource::new(source), SubchunkSource::of_destination(destination));
-    let readers = ElementReader::new(&source, 0).zip(ElementReader::new(&written, 1));
-    let objects = transfer.overlapped_among(&transfer.destination.metadata.grid, among);
-    let mut all = Compared::default();
-    let work = |buffers: &mut VariableSizeBuffers, subchunk: &[u64], block: &Region| {
-        let elements = block.num_elements();
-        let differing = match (&readers, &variable_size.change) {
-            (Some((from, to)), _) => differences([from, to], block, buffers)?.differing,
-            (_, SubchunkChange::Recode(recoding)) => {
-                let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
-                if is_same { 0 } else { elements }
-            }
-            (_, SubchunkChange::Compose) => elements,
-        };
-        Ok(Compared { elements, differing, ..Compared::default() })
-    };
-    fold_subchunks(transfer, &objects, (variable_size.memory_share, driver), work, |compared| all += compared)?;
-    Ok(all)
 }
 
 /// Returns whether both sides are the same after decoding the codecs that differ.

@@ -5,12 +5,11 @@
 
 use std::sync::Arc;
 
-use super::Findings;
-use super::keys::size_finding;
+use super::{Findings, array::size_finding};
 use crate::array::{Fault, Sizes, position};
-use crate::codec::sharding::ABSENT;
 use crate::codec::{
     BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, CodecError, Effect, ForShape, Workspace,
+    sharding::ABSENT,
 };
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::PrefetchPlan;
@@ -76,12 +75,8 @@ impl ObjectCheck<'_> {
     }
 
     /// Checks an object and returns its size in bytes. `None` if it is absent.
-    pub(super) fn run(
-        &self,
-        buffers: &mut Buffers,
-        chunk: Vec<u64>,
-        findings: &mut Findings,
-    ) -> Result<Option<u64>, Fault> {
+    pub(super) fn run(&self, buffers: &mut Buffers, index: u64, findings: &mut Findings) -> Result<Option<u64>, Fault> {
+        let chunk = position(index, self.metadata);
         let key = self.metadata.chunk_key_encoding.key(&chunk);
         // A rule for sizes is given if the store does not list its keys: opening shows whether the object exists. A
         // listed object has to exist.

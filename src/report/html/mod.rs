@@ -2,23 +2,18 @@
 //!
 //! Names and texts of a store are hostile. The macro escapes HTML, and `text` control and direction characters.
 
-mod chart;
 mod comparison;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::block::{Block, Report};
 use super::failure::{grouped, pointer};
-use super::quantity::counted;
-use super::table::Table;
 use super::terminal::{Role, one_line};
-use super::{inspect_preview, quantity, text};
+use super::text::{Block, Report};
+use super::{inspect_preview, quantity, quantity::counted, table::Table, text};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;
-use crate::operation::drawing::finite_range;
-use crate::operation::{ArrayDrawing, PreviewResult};
-use chart::with_units;
-use comparison::{Pixels, Scale, colour_bar, picture};
+use crate::operation::{ArrayDrawing, PreviewResult, slice::finite_range};
+use comparison::{Pixels, Scale, colour_bar, picture, with_units};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -300,7 +295,7 @@ fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
                     "."
                 };
                 @let words = ("Histogram of the values", with_units("values", units));
-                (chart::histogram(histogram, (&[], &[]), words, caption, ids))
+                (comparison::histogram(histogram, (&[], &[]), words, caption, ids))
             }
         }
     }

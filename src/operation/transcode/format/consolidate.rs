@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
-use super::from_v2::keep_members;
+use super::version_2::keep_members;
 use crate::metadata::consolidated::{CONSOLIDATED_MEMBER as MEMBER, is_copy_of, says_nothing, without_copies};
 use crate::metadata::{Consolidated, Json, Object, v2};
 use crate::operation::document::{CONSOLIDATED_KEY, parse_document};

@@ -12,15 +12,12 @@ use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::Progress;
-use crate::kernel::bit_pairs::leading_bits;
-use crate::kernel::keep_bits::KeepBits as Kernel;
+use crate::kernel::{bit_pairs::leading_bits, keep_bits::KeepBits as Kernel};
 use crate::metadata::{CodecMetadata, Json, Object, edit};
-use crate::operation::information::BitSurvey;
-use crate::operation::quantize::request::refuse_packed;
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
 use crate::operation::{
     Budget, Draft, FloatType, GroupReading, KeepBits, Numbers, OpenedArray, OperationError, Result, cf, explain,
-    new_driver, stored_array,
+    histogram::BitSurvey, new_driver, quantize::request::refuse_packed, stored_array,
 };
 use crate::pipeline::{Completeness, Pipeline};
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::{SourceArray, change};
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
-use crate::metadata::edit::codecs_json;
-use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, v2};
+use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit::codecs_json, v2};
 use crate::operation::open::{is_big_endian, open_documents, opened_as, refusal};
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
 use crate::operation::{ArrayReading, ChangeOptions, Draft, NodePath, OpenedArray, OperationError, Result, draft};
@@ -97,13 +96,8 @@ pub(crate) fn unkept(error: StoreError, store: &str) -> OperationError {
 }
 
 /// Checks the draft: the document, the chain, and the fill value in it. A new chain is normalized. While the range of
-/// the codes `is_open`, it is not known whether the fill value survives.
-pub(super) fn check(
-    array: &SourceArray,
-    is_open: bool,
-    draft: &mut Draft,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<()> {
+/// the codes is `open`, it is not known whether the fill value survives.
+pub(super) fn check(array: &SourceArray, open: bool, draft: &mut Draft, warnings: &mut Vec<Diagnostic>) -> Result<()> {
     let SourceArray { opened: source, change: options, .. } = array;
     if draft.is_as_read(source) {
         return Ok(());
@@ -115,7 +109,7 @@ pub(super) fn check(
     let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
     // v2 has its own names.
     let is_v2 = draft.zarr_format == 2;
-    found.retain(|found| !((is_open && is_of_fill(found)) || (is_v2 && about_names(found))));
+    found.retain(|found| !((open && is_of_fill(found)) || (is_v2 && about_names(found))));
     let profile = match (options.no_fill_check, draft.new_chain) {
         (true, _) => Profile::AnyFillValue,
         (false, true) => Profile::Write,

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::change::PlannedConversion;
-use super::{BlockShapes, ENTRY_BYTES, Planner, first_pass_bytes, keep_bits, least_bytes, losses, of_chunks};
+use super::{BlockShapes, ENTRY_BYTES, Planner, change, first_pass_bytes, keep_bits, least_bytes, of_chunks};
 use crate::array::{ChunkSet, MOST_OPEN_SHARDS, Missing, StoredArray};
 use crate::codec::{BindError, Conversion, Recoding, ValueConversion, ValueStep, VlenChain, conversion};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, StagedCosts, StagedPlan};
@@ -17,7 +17,8 @@ use crate::grid::volume;
 use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
 use crate::operation::stored::{bound_array, new_array, opaque_array, refuse_nested_shards};
-use crate::operation::transcode::{DestinationMetadata, format::version_2, repack};
+use crate::operation::transcode::format::version_2;
+use crate::operation::transcode::{DestinationMetadata, repack};
 use crate::operation::transcode_result::RouteName;
 use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, stored_array};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
@@ -83,7 +84,7 @@ impl<'a> RouteChoice<'a> {
         let compared = if planner.run.verify { least_bytes(&transfer) } else { 0 };
         self.elsewhere = surveyed.max(compared);
         let job = ObjectJob { route: self.route(&transfer.source, &transfer.destination)?, transfer };
-        let is_told = conversion::depends_on_one_element(job.transfer.destination.subchunk_chain(), losses::kept(&job));
+        let is_told = conversion::depends_on_one_element(job.transfer.destination.subchunk_chain(), change::kept(&job));
         if planner.run.verify && planner.array.change.codecs.is_some() && !is_told {
             let message =
                 "`--verify` compares element by element, but the destination's chain adds up rounded differences";
@@ -143,16 +144,16 @@ impl<'a> RouteChoice<'a> {
         let hoisted = changed.change.num_codecs;
         let repacked = changed.repacking.as_ref().map(|repacking| repacking.source(source));
         let mut from = repacked.unwrap_or_else(|| stored_array(source))?;
-        let (metadata, empty) = (destination.metadata.clone(), self.planner.array.change.write_empty_chunks);
+        let (metadata, empty) = (&destination.metadata, self.planner.array.change.write_empty_chunks);
         let fill = destination.pipeline.input.fill_value.as_ref();
         let pipeline = match changed.change.steps.last() {
-            _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(&metadata, fill)),
+            _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(metadata, fill)),
             Some(ValueStep::KeepBits(_)) if destination.draft.zarr_format == 2 => {
                 Cow::Owned(keep_bits::rounding_first(&destination.pipeline))
             }
             _ => Cow::Borrowed(&destination.pipeline),
         };
-        let mut to = new_array(self.planner.target.clone(), metadata, &pipeline, hoisted, empty)?;
+        let mut to = new_array((&self.planner.target, metadata, &pipeline), hoisted, empty)?;
         if changed.change.is_none() && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // Both sides cast alike, so rounding to nearest encodes the decoded values to the same codes again.
             to.encode_to_nearest();
@@ -187,9 +188,8 @@ impl<'a> RouteChoice<'a> {
     /// or the output of a codec that is not supported here. Fails with `refusal` if there is no route.
     fn opaque_work(&self, refusal: OperationError) -> Result<Job> {
         let (source, destination, budget) = (self.source(), self.destination, self.planner.budget);
-        let from = opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
-        let (node, metadata) = (self.planner.target.clone(), destination.metadata.clone());
-        let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
+        let from = opaque_array((&source.node, &source.metadata, &source.pipeline), &source.store)?;
+        let to = opaque_array((&self.planner.target, &destination.metadata, &destination.pipeline), &source.store)?;
         if !self.changed.change.is_none() {
             return Err(refusal);
         }
@@ -287,7 +287,7 @@ impl<'a> RouteChoice<'a> {
             Some(_) => (folder_inside(&to.node), false),
             None => folder(&to.node),
         };
-        let (staging, document) = staging(from, folder, shape, &self.source().store)?;
+        let (staging, document) = staging(from, &folder, shape, &self.source().store)?;
         let stored = SubchunkEncoder::new([from; 2], &staging, &ValueConversion::default(), true);
         let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, 0);
         let second = self.planned(&staging, to, self.encoder([&staging, from], to)?, 1);
@@ -429,7 +429,7 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
 }
 
 /// Returns the intermediate data with a grid, in a folder, for the array that is read, and their document.
-fn staging(from: &StoredArray, folder: Node, shape: &StagingShape, store: &str) -> Result<(StoredArray, Json)> {
+fn staging(from: &StoredArray, folder: &Node, shape: &StagingShape, store: &str) -> Result<(StoredArray, Json)> {
     if !shape.fits(&from.metadata.taken_shape()) {
         let what = format!("intermediate data of shards of {:?} with chunks of {:?}", shape.shard, shape.subchunk);
         return Err(misfit(store, &what));
@@ -438,7 +438,7 @@ fn staging(from: &StoredArray, folder: Node, shape: &StagingShape, store: &str) 
     let (metadata, document) = found.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
     let input = ArrayRepresentation { shape: shape.shard.clone(), ..from.chain.decoded().clone() };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-    Ok((bound_array(folder, metadata, &pipeline, store, 0, true)?, document))
+    Ok((bound_array((folder, &metadata, &pipeline), store, true)?, document))
 }
 
 /// Returns the error for an earlier plan of `store` with something that does not fit its grids.
