@@ -71,10 +71,10 @@ pub mod inspect {
 /// `validate`: checks stores against the specification, and compares values with those of another store.
 pub mod validate {
     pub use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
-    pub use crate::operation::validate::{
+    pub use crate::operation::validate::{ValidateOutcome, validate};
+    pub use crate::operation::validate_result::{
         AbsentChunks, AgainstNode, AgainstResult, CheckedStore, Failure, Partition, Unchecked, ValidateResult,
     };
-    pub use crate::operation::validate::{ValidateOutcome, validate};
 }
 
 /// `transcode`: writes a changed copy of an array, or of a group and all nodes below it.

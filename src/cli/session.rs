@@ -18,7 +18,8 @@ use super::{ExitStatus, status_of_error};
 use crate::diagnostic::Diagnostic;
 use crate::operation::progress::{Progress, Silent};
 use crate::operation::{FaultClass, Interrupt, OperationError};
-use crate::report::terminal::{self, Defused, Log, Output, ProgressBar, Style, one_line};
+use crate::report::progress::{Log, ProgressBar};
+use crate::report::terminal::{self, Defused, Output, Style, one_line};
 use crate::report::{failure, formats};
 use crate::store::machine;
 

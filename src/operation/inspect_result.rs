@@ -15,7 +15,7 @@ use crate::metadata::{ArrayDocument, ChunkGrid, ChunkKeyEncoding, CodecMetadata,
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage};
 use crate::store::Location;
 
-pub use super::slice::{HistogramResult, PreviewAxis, PreviewIndex};
+pub use super::drawing::{HistogramResult, PreviewAxis, PreviewIndex};
 
 /// One node.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,8 +6,10 @@ mod budget;
 mod cf;
 pub mod document;
 mod draft;
+pub mod drawing;
 pub mod error;
 pub mod expect;
+mod fault;
 pub mod figure;
 pub mod hierarchy;
 mod histogram;
@@ -19,18 +21,19 @@ pub mod options;
 pub use crate::array::fault::Interrupt;
 mod quantize;
 pub use crate::engine::progress;
-pub mod slice;
+mod slice;
 mod stored;
 pub mod transcode;
 pub mod transcode_result;
 pub mod validate;
+pub mod validate_result;
 mod xarray;
 
 use budget::Budget;
 pub use document::NodePath;
 use draft::Draft;
-use error::explain;
 pub use error::{FaultClass, OperationError, Result};
+use fault::explain;
 pub use open::OpenedArray;
 pub use options::{
     CfOptions, ChangeOptions, Compression, CompressionGoal, HistogramOptions, InspectOptions, KeepBits, Missing,
@@ -43,15 +46,15 @@ use crate::engine::Driver;
 
 use cf::{CfNumbers, Member, Numbers};
 use document::{Documents, GroupReading};
+pub use drawing::{ArrayDrawing, ComparedArray, LevelResult};
 use histogram::{Histogram, Stats};
 pub use inspect_result::{ArrayResult, HistogramResult, InformationResult, InspectResult, PreviewResult, StatsResult};
 use open::ArrayReading;
 use quantize::{FirstPass, FirstPassStats, FloatType, Quantization, Request};
-pub use slice::{ArrayDrawing, ComparedArray, LevelResult};
 pub use transcode_result::{
     CompressionResult, EstimateResult, QualityResult, QuantizationResult, StatusResult, TranscodeResult, VerifyResult,
 };
-pub use validate::{Failure, Partition, ValidateResult};
+pub use validate_result::{Failure, Partition, ValidateResult};
 
 /// Returns a driver with at most `threads` threads, or the same one if it has no more.
 fn narrowed(driver: &Driver, threads: usize) -> Result<Driver> {

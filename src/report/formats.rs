@@ -24,7 +24,8 @@ use serde_json::{Value, json};
 
 use super::quantity;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
-use crate::operation::validate::{CheckedStore, ValidateOutcome};
+use crate::operation::validate::ValidateOutcome;
+use crate::operation::validate_result::CheckedStore;
 use crate::operation::{Failure, ValidateResult};
 
 /// The address of the published schema.

@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use super::block::{Block, Members, Report, findings, heading, known};
 use super::quantity::{self, bytes, count, counted, exact, figure, percent, seconds, shape, shortened, whole};
+use super::quantization::trimmed;
 use super::table::{Table, cut};
 use super::terminal::{Role, Style, one_line};
-use super::text::{Block, Members, Report, findings, heading, known};
-use super::transcode::trimmed;
 use crate::metadata::Json;
 use crate::operation::document::below;
 use crate::operation::inspect_result::{

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::block::{Block, Report, heading};
 use super::formats::path_of;
 use super::quantity::{self, count, counted};
 use super::table::Table;
 use super::terminal::Role;
-use super::text::{Block, Report, heading};
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::grid::unravel;
 use crate::operation::ValidateResult;
-use crate::operation::validate::{AbsentChunks, AgainstNode, AgainstResult, Unchecked};
+use crate::operation::validate_result::{AbsentChunks, AgainstNode, AgainstResult, Unchecked};
 
 /// Returns the report of a result. `is_verbose` names the absent chunks in text. A page always names them.
 pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
@@ -166,7 +166,7 @@ fn summary(result: &ValidateResult) -> String {
 mod tests {
     use super::*;
     use crate::diagnostic::code;
-    use crate::operation::validate::CheckedStore;
+    use crate::operation::validate_result::CheckedStore;
     use crate::report::terminal::Style;
 
     fn result(findings: Vec<Diagnostic>) -> ValidateResult {

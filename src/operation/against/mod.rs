@@ -12,7 +12,7 @@ use super::cf::{CfDecoding, describes_rounding, float_type};
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, compare_paths, read_hierarchy};
 use super::progress::{Progress, SubProgress};
 use super::stored::{listed, opaque_array};
-use super::validate::{AgainstNode, AgainstResult, Failures};
+use super::validate_result::{AgainstNode, AgainstResult, Failures};
 use super::{
     Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, document::below,
     explain, narrowed, new_driver, open::open_array, options::AgainstOptions, stored_array,

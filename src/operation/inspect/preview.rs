@@ -6,9 +6,10 @@ use crate::array::{ChunkFault, StoredArray};
 use crate::diagnostic::code;
 use crate::engine::Fold;
 use crate::metadata::{ArrayMetadata, array::num_elements};
+use crate::operation::drawing::finite_range;
 use crate::operation::histogram::{BINS, Binning, absent, range_of};
 use crate::operation::options::{PictureSize, PreviewOptions};
-use crate::operation::slice::{Side, Slice, SliceReader, finite_range, is_upside_down, units};
+use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
 use crate::operation::{
     ArrayDrawing, ArrayResult, CfNumbers, FaultClass, Histogram, LevelResult, OperationError, PreviewResult, Result,
     Stats, explain, inspect_result::PreviewRow, stored::listed,

@@ -12,6 +12,7 @@ mod format {
 mod outcome;
 pub mod parts;
 mod plan;
+mod planning;
 mod quality;
 mod repack;
 mod run;
@@ -27,8 +28,8 @@ use destination::{LockedDestination, Output, cannot_write};
 use format::consolidate::{NodeDocument, NodeDocuments};
 use outcome::Done;
 use plan::{Plan, SourceArray, keep_bits::BitRounding, metadata::DestinationMetadata};
+use planning::JobPlan;
 use repack::Repacking;
-use run::JobPlan;
 use sealed::SealedPlan;
 use tree::Source;
 use verify::Verification;

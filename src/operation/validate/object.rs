@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Findings, array::size_finding};
+use super::{Findings, keys::size_finding};
 use crate::array::{Fault, Sizes, position};
 use crate::codec::{
     BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, CodecError, Effect, ForShape, Workspace,

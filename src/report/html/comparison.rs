@@ -11,7 +11,7 @@ use maud::{Markup, html};
 
 use super::{Ids, capital, text};
 use crate::metadata::Json;
-use crate::operation::slice::{Comparison, finite_range};
+use crate::operation::drawing::{Comparison, finite_range};
 use crate::operation::{HistogramResult, LevelResult, QuantizationResult};
 use crate::report::inspect_preview::{self, colour, mixed, png, share};
 use crate::report::quantity::{approximate, count, counted, figure, whole};

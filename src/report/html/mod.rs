@@ -6,13 +6,13 @@ mod comparison;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::block::{Block, Report};
 use super::failure::{grouped, pointer};
 use super::terminal::{Role, one_line};
-use super::text::{Block, Report};
 use super::{inspect_preview, quantity, quantity::counted, table::Table, text};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;
-use crate::operation::{ArrayDrawing, PreviewResult, slice::finite_range};
+use crate::operation::{ArrayDrawing, PreviewResult, drawing::finite_range};
 use comparison::{Pixels, Scale, colour_bar, picture, with_units};
 
 const STYLE: &str = include_str!("style.css");
