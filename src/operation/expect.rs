@@ -24,8 +24,8 @@ fn is_member(name: &str) -> bool {
     MEMBERS.iter().any(|member| member == name)
 }
 
-/// Compares the node of the options with their expectations, and also the nodes below it that they name by path. `nodes` are those that
-/// are read, in the order of their paths.
+/// Compares the node of the options with their expectations, and also the nodes below it that they name by path.
+/// `nodes` are those that are read, in the order of their paths.
 ///
 /// An error only if a node cannot be read for a reason that is not in the data.
 pub fn check(store: &Location, nodes: &[HierarchyNode], options: &ValidateOptions) -> Result<Vec<Diagnostic>> {

@@ -56,11 +56,9 @@ impl Pass<'_, Conversion> {
         let source = &self.transfer.source;
         let subchunk = &*self.transfer.source_subchunk(position);
         let region = source.subchunk_grid.region_of(subchunk);
-        let conversion = &*if source.layout.is_some() || source.is_regular() {
-            ForShape::Same(self.route)
-        } else {
-            self.route.for_shape(&region.shape).map_err(|error| unbound(&error))?
-        };
+        let has_one_shape = source.layout.is_some() || source.is_regular();
+        let own = || self.route.for_shape(&region.shape).map_err(|error| unbound(&error));
+        let conversion = &*if has_one_shape { ForShape::Same(self.route) } else { own()? };
         let valid = source.cropped(&region);
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
             return Ok(()); // The whole subchunk is beyond the edge of the array.

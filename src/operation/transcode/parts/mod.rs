@@ -326,8 +326,7 @@ impl PartitionRequest {
     }
 }
 
-/// Runs a part of the job that [`init`](fn@crate::operation::transcode::parts::init) planned in DEST, or the rest of it. A completed part is not run
-/// again.
+/// Runs a part of the job that [`init`](fn@init) planned in DEST, or the rest of it. A completed part is not run again.
 ///
 /// SOURCE, DEST and the resources of the process are from the options. Everything else is from the plan. When this
 /// returns, the output of the part is durable, and DEST records that it is done.
@@ -505,7 +504,7 @@ pub fn init(
     options.run.partitions = Some(partitions);
     // A separate pass determines the values that depend on the data.
     options.run.dry_run = true;
-    let target = crate::operation::transcode::parts::target(&options)?;
+    let target = target(&options)?;
     let mut before = PartsPlan::find(&target, KEY)?;
     // An existing plan is checked like a resumed run: it stays as it is.
     options.run.resume = before.is_some();

@@ -95,8 +95,8 @@ pub(crate) fn unkept(error: StoreError, store: &str) -> OperationError {
     OperationError::environment(format!("a sample of `{store}` cannot be kept")).because(error)
 }
 
-/// Checks the draft: the document, the chain, and the fill value in it. A new chain is normalized. While the range of
-/// the codes is `open`, it is not known whether the fill value survives.
+/// Checks the draft: the document, the chain, and the fill value in it. A new chain is normalized. While the codes
+/// are not resolved (`open`), it is not known whether the fill value survives.
 pub(super) fn check(array: &SourceArray, open: bool, draft: &mut Draft, warnings: &mut Vec<Diagnostic>) -> Result<()> {
     let SourceArray { opened: source, change: options, .. } = array;
     if draft.is_as_read(source) {
