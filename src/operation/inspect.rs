@@ -57,7 +57,7 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &In
     Ok(InspectResult::Group(Box::new(group::inspect_group(options, documents, (progress, interrupt))?)))
 }
 
-/// What is told of progress, and what ends the work.
+/// The progress of a command, and its interrupt.
 type Run<'a> = (&'a dyn Progress, &'a Interrupt);
 
 /// Reads the metadata of an array as far as possible, then answers the requests about its chunks. All faults are among
