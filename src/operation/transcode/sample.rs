@@ -216,7 +216,7 @@ impl Sampler<'_> {
             passes += 1.0;
             let request = Request::new(&sample.array, &options, quantize)?;
             let array = stored_array(&sample.array)?.with_present(Some(&there));
-            let driver = new_driver(using.0.threads(), using.1)?;
+            let driver = new_driver(sampler.budget.threads(), self.driver.interrupt())?;
             let lacks_chunks = sample.lacks_chunks;
             let pass = FirstPass { request: &request, array, lacks_chunks, driver, progress: &Silent };
             let (survey, _) = timed(&mut growing, || pass.survey())?;
