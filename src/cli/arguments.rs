@@ -8,10 +8,13 @@ use clap::{ArgAction, Args};
 use super::value::{self, When};
 use crate::operation::OperationError;
 use crate::operation::options::CommonOptions;
-use crate::store::{Location, RemoteOptions, StoreError, file};
+use crate::store::{Location, RemoteOptions, StoreError, file, machine};
 
 /// The most worker threads. More would only take memory and time to start.
 const MOST_THREADS: u32 = 1024;
+
+/// The memory of a thread below which huge pages are disabled, in bytes.
+const LEAST_FOR_HUGE_PAGES: u64 = 64 << 20;
 
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
@@ -82,6 +85,15 @@ impl CommonArguments {
     pub(super) fn options(&self) -> CommonOptions {
         let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads as usize));
         CommonOptions { threads, max_memory: self.max_memory }
+    }
+
+    /// Prepares the process for a small `--max-memory`. With huge pages each thread uses about 4 MiB more, which no budget
+    /// knows of. Without them a job needs up to 7 % more time.
+    pub(super) fn save_memory(&self) {
+        let of_thread = |bytes: u64| bytes / self.options().num_threads() as u64;
+        if self.max_memory.is_some_and(|bytes| of_thread(bytes) < LEAST_FOR_HUGE_PAGES) {
+            machine::disable_huge_pages();
+        }
     }
 
     /// Parses a location that this build can open.

@@ -61,7 +61,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Ok(Err(error)) => return session::report_parse_error(error),
         Err(error) => return Session::new(None).report_error(&error),
     };
-    let session = Arc::new(Session::new(command.common()));
+    let session = Arc::new(Session::new(command.common().inspect(|common| common.save_memory())));
     session::attend(&session, |session| {
         let outcome = session::guard(|| command.run(session));
         session.progress.finish();

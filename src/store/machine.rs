@@ -33,6 +33,17 @@ fn free_memory() -> Option<u64> {
     None
 }
 
+/// Gives this process no huge pages from now on. The whole of such a page, often 2 MiB, is in memory as soon as one byte
+/// of it is used. If the system refuses that, the process only needs more memory.
+#[cfg(target_os = "linux")]
+pub fn disable_huge_pages() {
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
+}
+
+/// Other systems have no such call.
+#[cfg(not(target_os = "linux"))]
+pub fn disable_huge_pages() {}
+
 /// Returns the columns and lines of a terminal, 0 where they are unknown. `None` if the stream is not a terminal.
 pub fn terminal_size(stream: impl AsFd) -> Option<(u16, u16)> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| (size.ws_col, size.ws_row))

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::support::CliTest;
 
 /// The memory that the process may use in addition to the limit and its own code, in KiB.
-const BESIDE: u64 = 53 << 10;
+const BESIDE: u64 = 24 << 10;
 
 /// Writes a float32 array of planes of `side` by `side` elements. Each plane is a chunk of one value.
 fn planes(test: &CliTest, name: &str, count: usize, side: usize) {
