@@ -171,7 +171,6 @@ impl std::fmt::Debug for UnfinishedWork {
 pub struct Interrupted;
 
 /// Guard of work that must not be stopped at once.
-#[derive(Debug)]
 pub struct Unfinished(Interrupt);
 
 impl Interrupt {

@@ -9,6 +9,11 @@ use super::ChunkSet;
 /// Keys of metadata documents of both formats. They belong to no chunk.
 pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
 
+/// True if a key, relative to any node, is that of a metadata document.
+pub fn is_document(key: &str) -> bool {
+    key.rsplit('/').next().is_some_and(|name| DOCUMENT_KEYS.contains(&name))
+}
+
 /// Objects below an array.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {

@@ -9,11 +9,10 @@ use std::sync::{Arc, Mutex};
 
 use super::{Fault, MOST_OPEN_SHARDS, ObjectOf, PIECE, ReadBuffers, Result, ShardLayout, StoredArray};
 use crate::codec::{
-    BoundChain, ChainFault, ChainFaultKind, CodecError, ForShape, IndexEntry, advance, as_index, element_bits,
+    BoundChain, ChainFault, ChainFaultKind, CodecError, ForShape, IndexEntry, advance, as_index,
+    value_program::ProgramFault,
 };
-use crate::element::NumberType;
 use crate::grid::{Region, ravel, zip_with};
-use crate::kernel::ElementFault;
 use crate::store::{ObjectReader, StoreError, held};
 
 /// Result of a read of an object in pieces.
@@ -95,13 +94,11 @@ pub fn each_piece_of(
     Ok(())
 }
 
-/// Converts a kernel's fault in a subchunk to one with the element's position in the array.
-pub fn element_fault(subchunk: &Region, fault: ElementFault, bytes: &[u8], types: (NumberType, NumberType)) -> Fault {
-    let position = subchunk.position(fault.index as u64);
-    let size = types.0.size();
-    let bits = bytes.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
-    let kind = CodecError::Element { fault, position: Some(position.into_boxed_slice()), bits, types: Some(types) };
-    Fault::Chain(ChainFault::new("-", "cast_value", kind))
+/// Converts the fault of a program in a subchunk to one with the element's position in the array.
+pub fn element_fault(subchunk: &Region, found: &ProgramFault) -> Fault {
+    let ProgramFault { fault, bits, types, .. } = *found;
+    let position = Some(subchunk.position(fault.index as u64).into_boxed_slice());
+    Fault::Chain(ChainFault::new("-", "cast_value", CodecError::Element { fault, position, bits, types }))
 }
 
 impl StoredArray {
@@ -258,7 +255,6 @@ impl StoredArray {
 }
 
 /// Open object whose subchunks are read.
-#[derive(Debug)]
 pub struct OpenedObject<'a> {
     pub(super) array: &'a StoredArray,
     object: u64,
@@ -332,7 +328,6 @@ impl OpenedObject<'_> {
 }
 
 /// Reader of an array's encoded subchunks by position. It keeps the latest shards open, and threads share it.
-#[derive(Debug)]
 pub struct SubchunkSource<'a> {
     /// The array.
     pub array: &'a StoredArray,

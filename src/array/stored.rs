@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use super::{ArrayCache, ChunkSet, ChunkSetBuilder, Fault, PIECE, ReadBuffers, Result, position};
 use crate::codec::{
-    BindError, BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, ForShape, IndexEntry,
-    PerShape, Workspace, as_index, conversion,
+    BindError, BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, ChunkWriting, Codec, ForShape,
+    IndexEntry, PerShape, Workspace, as_index, conversion,
 };
 use crate::grid::{Grid, Region, ravel};
 use crate::metadata::ArrayMetadata;
@@ -132,7 +132,7 @@ impl StoredArray {
 
     /// Makes `cast_value` encode to the nearest code, also inside shards.
     pub fn encode_to_nearest(&mut self) {
-        self.chain.encode_to_nearest();
+        self.chain.write_with(ChunkWriting { to_nearest: true, ..self.chain.writing });
         if let Some(layout) = &mut self.layout {
             layout.encode_to_nearest();
         }
@@ -353,7 +353,7 @@ impl ShardLayout {
     /// Makes `cast_value` encode to the nearest code in inner chunks.
     pub fn encode_to_nearest(&mut self) {
         self.by_shape = PerShape::default();
-        self.subchunk.encode_to_nearest();
+        self.subchunk.write_with(ChunkWriting { to_nearest: true, ..self.subchunk.writing });
     }
 
     /// Returns the layout for shards of another shape, from their chain. Returns `None` if they cannot be streamed.
@@ -391,7 +391,6 @@ impl ShardLayout {
 }
 
 /// Shard that is being written: first the inner chunks in any order, then the index.
-#[derive(Debug)]
 pub struct ShardWriter<'a> {
     layout: ForShape<'a, ShardLayout>,
     /// Position of its first inner chunk in the array.

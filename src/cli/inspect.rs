@@ -12,7 +12,7 @@ use super::value::{self, When};
 use super::{ExitStatus, require, require_one};
 use crate::diagnostic::Diagnostic;
 use crate::operation::inspect::inspect;
-use crate::operation::inspect_result::{InspectedStores, UnreadNode};
+use crate::operation::inspect_result::{InspectedStores, Unread};
 use crate::operation::options::{ChunkOptions, PictureSize, PreviewOptions};
 use crate::operation::{
     CfOptions, Failure, FaultClass, HistogramOptions, InspectOptions, InspectResult, Missing, OperationError, Suggest,
@@ -253,9 +253,9 @@ fn write_all(outcomes: &[Result<InspectResult, Failure>], output: &mut dyn Write
 
 /// Reports the nodes that could not be read. Returns the exit status.
 fn report_unread(result: &InspectResult, session: &Session) -> ExitStatus {
-    let report = |unread: &UnreadNode| {
-        let error = OperationError::environment(unread.message.as_str());
-        let error = unread.help.iter().fold(error, |error, help| error.with_help(help.as_str()));
+    let report = |(message, help): &Unread| {
+        let error = OperationError::environment(message.as_str());
+        let error = help.iter().fold(error, |error, help| error.with_help(help.as_str()));
         session.report_error(&error.into())
     };
     result.failures().iter().map(report).fold(ExitStatus::Done, ExitStatus::max)

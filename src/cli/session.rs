@@ -1,7 +1,7 @@
 //! The streams of a command, the output on them, errors in arguments, and signals.
 
 use std::error::Error;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -40,7 +40,7 @@ impl Session {
         let colour = common.and_then(|common| common.color);
         let is_coloured = |output| When::is_now(colour, || terminal::has_colours(output));
         let style = |output| Style { is_coloured: is_coloured(output), is_verbose, width: None };
-        let is_watched = |common: &CommonArguments| !common.quiet && Output::Error.is_terminal();
+        let is_watched = |common: &CommonArguments| !common.quiet && io::stderr().is_terminal();
         let progress: Box<dyn Progress> = match common {
             Some(common) if When::is_now(common.progress, || is_watched(common)) => Box::new(ProgressBar::default()),
             _ if is_verbose => Box::new(Log::default()),
@@ -94,7 +94,7 @@ impl Session {
 
     /// Writes the result to stdout in any form, without control characters that a terminal would act on.
     pub(super) fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-        print_as_it_is(|output| write(&mut Defused::new(output, self.style.is_coloured)))
+        print_as_it_is(|output| write(&mut Defused { output, has_colours: self.style.is_coloured }))
     }
 
     /// Writes to stderr in the same way. If it is closed, the text is lost.
@@ -102,7 +102,8 @@ impl Session {
         // Otherwise the progress line would be before the message, or be drawn over it.
         self.progress.finish();
         let mut output = BufWriter::new(io::stderr().lock());
-        let _ = write(&mut Defused::new(&mut output, self.error_style.is_coloured)).and_then(|()| output.flush());
+        let mut defused = Defused { output: &mut output, has_colours: self.error_style.is_coloured };
+        let _ = write(&mut defused).and_then(|()| output.flush());
     }
 }
 

@@ -10,7 +10,7 @@ use super::ExitStatus;
 use super::arguments::{CommonArguments, ReportArguments};
 use super::session::Session;
 use super::value::{self, Document};
-use crate::codec::kinds::cast_value;
+use crate::codec::kinds::values;
 use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
@@ -529,11 +529,11 @@ struct Changes {
     nan_value: Option<Json>,
 
     /// Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative
-    #[arg(long, value_parser = value::one_of(&cast_value::ROUNDINGS), value_name = "MODE", hide_possible_values = true, hide_short_help = true)]
+    #[arg(long, value_parser = value::one_of(&values::ROUNDINGS), value_name = "MODE", hide_possible_values = true, hide_short_help = true)]
     rounding: Option<Rounding>,
 
     /// `clamp` values out of range, or `wrap` them modulo 2^N [default: fail]
-    #[arg(long, value_parser = value::one_of(&cast_value::OUT_OF_RANGE), value_name = "HOW", hide_possible_values = true, hide_short_help = true)]
+    #[arg(long, value_parser = value::one_of(&values::OUT_OF_RANGE), value_name = "HOW", hide_possible_values = true, hide_short_help = true)]
     out_of_range: Option<OutOfRange>,
 
     /// Allow a cast from integers to floats that can lose bits

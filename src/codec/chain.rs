@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(super) use bound_codec::ElementSize;
+pub use bound_codec::ElementSize;
 use bound_codec::{bind_codec, check_size, expect_size};
 use differences::DifferenceRun;
 
@@ -54,8 +54,6 @@ impl Codec {
 /// A codec in a bound chain.
 #[derive(Debug, Clone)]
 pub struct BoundCodec {
-    /// The name.
-    pub name: String,
     /// The metadata as in the document.
     pub metadata: CodecMetadata,
     /// The codec itself.
@@ -75,9 +73,20 @@ pub struct BoundChain {
     runs: Arc<[DifferenceRun]>,
     /// The options with which it was bound, to bind it again for chunks of other shapes.
     elements: ElementSize,
-    is_to_nearest: bool,
-    writes_empty: bool,
+    /// The options for writing.
+    pub writing: ChunkWriting,
     by_shape: PerShape<BoundChain>,
+}
+
+/// How a bound chain writes chunks. The metadata do not contain it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ChunkWriting {
+    /// `cast_value` uses the nearest code, whatever its `rounding` is. Decoded codes differ from their exact values by
+    /// the rounding of two operations, in either direction. A directed rounding would change half of them to the next
+    /// code, each time the chunks are encoded again.
+    pub to_nearest: bool,
+    /// Inner chunks that contain only the fill value are written, too.
+    pub empty: bool,
 }
 
 /// Buffers and compressor contexts that a thread reuses for each chunk.
@@ -144,25 +153,15 @@ impl BoundChain {
         Self::bind_elements(pipeline, ElementSize::Fixed)
     }
 
-    /// Binds it for elements of any size, too, to validate chunks. Decoded chunks of variable-length types are not
-    /// elements.
-    pub fn bind_to_check(pipeline: &Pipeline) -> Result<Self, BindError> {
-        Self::bind_elements(pipeline, ElementSize::Any)
-    }
-
-    /// Binds it for chunks that are not decoded to elements. Any data type is valid, and codecs that cannot run become
-    /// [`Codec::Other`].
-    pub fn bind_opaque(pipeline: &Pipeline) -> Result<Self, BindError> {
-        Self::bind_elements(pipeline, ElementSize::Unread)
-    }
-
-    pub(super) fn bind_elements(pipeline: &Pipeline, elements: ElementSize) -> Result<Self, BindError> {
+    /// Binds it for elements of these sizes.
+    pub fn bind_elements(pipeline: &Pipeline, elements: ElementSize) -> Result<Self, BindError> {
         let decoded = pipeline.input.clone();
         check_size(&decoded, elements)?;
         let mut before = Representation::Array(decoded.clone());
         let mut codecs = Vec::with_capacity(pipeline.stages.len());
         for (index, stage) in pipeline.stages.iter().enumerate() {
-            let unsupported = |because: String| BindError::Unsupported { index, name: stage.name.clone(), because };
+            let name = &stage.metadata.name;
+            let unsupported = |because: String| BindError::Unsupported { index, name: name.clone(), because };
             let unread = elements == ElementSize::Unread;
             // A codec of unknown effect counts as one that gives bytes. `Recoding` needs bytes before the codecs that
             // differ.
@@ -184,17 +183,11 @@ impl BoundChain {
                 Err(BindError::Unsupported { because, .. }) => return Err(unsupported(because)),
                 Err(error) => return Err(error),
             };
-            codecs.push(BoundCodec {
-                name: stage.name.clone(),
-                metadata: stage.metadata.clone(),
-                codec,
-                decoded: before,
-                encoded: encoded.clone(),
-            });
-            before = encoded;
+            let decoded = std::mem::replace(&mut before, encoded.clone());
+            codecs.push(BoundCodec { metadata: stage.metadata.clone(), codec, decoded, encoded });
         }
-        let (runs, by_shape) = (DifferenceRun::all(&codecs).into(), PerShape::default());
-        Ok(BoundChain { decoded, codecs, runs, elements, is_to_nearest: false, writes_empty: false, by_shape })
+        let (runs, writing) = (DifferenceRun::all(&codecs).into(), ChunkWriting::default());
+        Ok(BoundChain { decoded, codecs, runs, elements, writing, by_shape: PerShape::default() })
     }
 
     /// Returns the representation of the chunk as an array.
@@ -212,14 +205,20 @@ impl BoundChain {
         self.codecs.last().map_or_else(|| Representation::Array(self.decoded.clone()), |codec| codec.encoded.clone())
     }
 
-    /// Makes it write inner chunks that contain only the fill value, too.
-    pub fn write_empty_chunks(&mut self) {
-        // Chains of other shapes that exist already do not have the option, and are bound again.
-        (self.writes_empty, self.by_shape) = (true, PerShape::default());
+    /// Changes how chunks are written from now on, also inside shards.
+    pub fn write_with(&mut self, writing: ChunkWriting) {
+        // Chains of other shapes that exist already do not have these options, and are bound again.
+        (self.writing, self.by_shape) = (writing, PerShape::default());
         for codec in &mut self.codecs {
-            if let Codec::Sharding(sharding) = &mut codec.codec {
-                sharding.write_empty = true;
-                sharding.inner.write_empty_chunks();
+            match &mut codec.codec {
+                Codec::Array(codec) if writing.to_nearest => {
+                    *codec = codec.to_nearest().unwrap_or_else(|| codec.clone());
+                }
+                Codec::Sharding(sharding) => {
+                    sharding.write_empty |= writing.empty;
+                    sharding.inner.write_with(writing);
+                }
+                _ => {}
             }
         }
     }
@@ -527,13 +526,7 @@ impl BoundChain {
         // there.
         let pipeline = Pipeline::build(input, &codecs, Completeness::Partial, "/codecs", &mut Vec::new());
         let mut chain = BoundChain::bind_elements(&pipeline, self.elements)?;
-        // The metadata do not contain these two options. They change only bound codecs.
-        if self.is_to_nearest {
-            chain.encode_to_nearest();
-        }
-        if self.writes_empty {
-            chain.write_empty_chunks();
-        }
+        chain.write_with(self.writing);
         Ok(chain)
     }
 }

@@ -77,8 +77,10 @@ pub struct PartlyDecoded<'a> {
 /// A planned conversion from one chain to another.
 #[derive(Debug, Clone)]
 pub struct Conversion {
-    source: BoundChain,
-    destination: BoundChain,
+    /// The chain that is read.
+    pub source: BoundChain,
+    /// The chain that is written.
+    pub destination: BoundChain,
     path: ConversionPath,
     /// The pass over values in the shape of the array. Chunks that are not whole may need it, whatever the path is.
     whole: Pass,
@@ -223,16 +225,6 @@ impl Conversion {
         };
         let sides = [source, destination].map(|chain| chain.encoded_bytes().saturating_add(chain.context_bytes()));
         parts.into_iter().chain(sides).fold(0, u64::saturating_add)
-    }
-
-    /// Returns the chain that is read.
-    pub fn source(&self) -> &BoundChain {
-        &self.source
-    }
-
-    /// Returns the chain that is written.
-    pub fn destination(&self) -> &BoundChain {
-        &self.destination
     }
 
     /// Converts a chunk into `target`. `valid` is the shape of the part inside the array, if not all is inside. Values
@@ -397,7 +389,7 @@ fn check_applied(chain: &BoundChain, change: &ValueConversion) -> Result<(), Bin
             _ => false,
         };
         if !is_replaced {
-            let name = codec.map_or_else(|| "-".to_owned(), |codec| codec.name.clone());
+            let name = codec.map_or_else(|| "-".to_owned(), |codec| codec.metadata.name.clone());
             let leading = if rounds { "`bitround`" } else { "`scale_offset` and `cast_value`" };
             let because = format!(", but {leading} must come first in the chain");
             return Err(BindError::Unsupported { index, name, because });
@@ -673,8 +665,10 @@ impl Pass {
             components.for_each(<[u8]>::reverse);
         }
         let is_turned = order != straight;
-        let planned = is_turned.then(|| Transpose::new(&encoded.shape, &order, program.sizes().1)).transpose();
-        let transpose = planned.map_err(|error| BindError::unsupported("transpose", format!(": {error}")))?;
+        let planned = is_turned.then(|| Transpose::new(&encoded.shape, &order, program.sizes().1));
+        // Both arrays have been found to fit when the chains were bound.
+        let too_large = || BindError::TooLarge { shape: encoded.shape.clone() };
+        let transpose = planned.map(|planned| planned.ok_or_else(too_large)).transpose()?;
         let shape = encoded.shape.clone();
         Ok(Some(Pass { program, decoded_to, encoded_from, keep, shape, to_array, transpose, fill }))
     }

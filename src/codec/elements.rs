@@ -5,7 +5,7 @@ use super::chain::{BoundChain, BoundCodec, Codec, Workspace};
 use super::fault::{ChainFault, CodecError, Result};
 use super::kinds::Effect;
 use super::kinds::error::reserve;
-use super::kinds::vlen::framing::Vlen;
+use super::kinds::vlen::Vlen;
 use super::region::{advance, as_index};
 use crate::grid::ravel;
 
@@ -43,7 +43,7 @@ pub struct VlenChain {
     chain: BoundChain,
     /// The index of the array->bytes codec.
     index: usize,
-    vlen: Vlen,
+    pub vlen: Vlen,
     /// The array's dimension for each dimension of the encoded chunk.
     order: Vec<usize>,
 }
@@ -85,11 +85,6 @@ impl VlenChain {
     pub fn ranges(&self, framed: &[u8], ranges: &mut Vec<ElementRange>) -> Result {
         let found = self.vlen.each(framed, |offset, length| ranges.push((offset, length)));
         found.map_err(|error| self.fault(error))
-    }
-
-    /// Returns the number of elements of a chunk.
-    pub fn num_elements(&self) -> u64 {
-        self.vlen.num_elements
     }
 
     /// Returns the bytes of a chunk of these elements before the bytes->bytes codecs. Missing elements are `fill`.
@@ -223,9 +218,9 @@ fn leads_alike(a: &BoundChain, b: &BoundChain, count: usize) -> bool {
     let same = |a: &[&BoundCodec], b: &[&BoundCodec]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.metadata.same_value(&b.metadata))
     };
-    let is_opaque = |codec: &BoundCodec| matches!(codec.codec, Codec::Other) && codec.name != "bytes";
+    let is_opaque = |codec: &BoundCodec| matches!(codec.codec, Codec::Other) && codec.metadata.name != "bytes";
     let is_apart = a.iter().any(is_opaque);
-    let is_bytes = |codec: &&BoundCodec| is_apart && codec.name == "bytes";
+    let is_bytes = |codec: &&BoundCodec| is_apart && codec.metadata.name == "bytes";
     let (a_bytes, a_others): (Vec<_>, Vec<_>) = a.iter().partition(is_bytes);
     let (b_bytes, b_others): (Vec<_>, Vec<_>) = b.iter().partition(is_bytes);
     same(&a_bytes, &b_bytes) && same(&a_others, &b_others)
@@ -234,6 +229,7 @@ fn leads_alike(a: &BoundChain, b: &BoundChain, count: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::ElementSize;
     use crate::data_type::{DataType, FillValue};
     use crate::metadata::extension::read_codecs;
     use crate::metadata::json::Json;
@@ -244,7 +240,7 @@ mod tests {
         let fill_value = Some(FillValue(b"-".to_vec()));
         let input = ArrayRepresentation { data_type: DataType::String, shape: shape.to_vec(), fill_value };
         let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "", &mut Vec::new());
-        VlenChain::new(&BoundChain::bind_opaque(&pipeline).unwrap()).unwrap()
+        VlenChain::new(&BoundChain::bind_elements(&pipeline, ElementSize::Unread).unwrap()).unwrap()
     }
 
     fn words(words: &[&str]) -> VlenElements {

@@ -14,7 +14,7 @@ pub mod registry;
 pub mod sharding;
 pub mod value_program;
 
-pub use chain::{BindError, BoundChain, BoundCodec, Codec, ForShape, PerShape, Workspace};
+pub use chain::{BindError, BoundChain, BoundCodec, ChunkWriting, Codec, ElementSize, ForShape, PerShape, Workspace};
 pub use conversion::{
     Conversion, ConversionBuffers, Converted, PartlyDecoded, ValueConversion, beyond_edge, num_rounded,
 };

@@ -1,13 +1,15 @@
 //! The list of codecs: name, id in v2, kind, registry, and whether this program decodes it. Registered names are those
 //! of the `codecs` folder of zarr-extensions as of 2026-07-14. A file in `kinds`
-//! contains the rest. Only `sharding_indexed` has no file there: it contains chains, and its code is with the
-//! pipelines.
+//! contains the rest. Two codecs have no file there: `conditional` finds the codecs inside it in this list, and
+//! `sharding_indexed` contains chains, so its code is with the pipelines.
 //!
 //! The `numcodecs.` names are those that zarr-python writes. No registry has them.
 
+mod conditional;
+
 use std::sync::Arc;
 
-use super::kinds::{self, BytesCodec, InnerKind, Kind, Made, Representation, Shorthand};
+use super::kinds::{self, BytesCodec, Kind, Made, Representation, Shorthand};
 use crate::diagnostic::{Profile, spelling};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
@@ -123,7 +125,7 @@ static CODECS: &[Entry] = &[
     Entry {
         without_v2: V2_QUANTIZES,
         defaults: &[("rounding", "\"nearest-even\"")],
-        ..to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE)
+        ..to_array("cast_value", V2Id::None, true, &kinds::values::CAST_VALUE)
     },
     to_array("numcodecs.astype", Filter("astype"), false, &kinds::filter::ASTYPE),
     to_array("numcodecs.bitround", Filter("bitround"), false, &kinds::filter::BITROUND),
@@ -135,7 +137,7 @@ static CODECS: &[Entry] = &[
     Entry {
         without_v2: V2_QUANTIZES,
         defaults: &[("offset", "0"), ("scale", "1")],
-        ..to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET)
+        ..to_array("scale_offset", V2Id::None, true, &kinds::values::SCALE_OFFSET)
     },
     Entry { without_v2: V2_TRANSPOSES, ..to_array("transpose", V2Id::None, true, &kinds::dimensions::TRANSPOSE) },
     // array->bytes
@@ -160,7 +162,7 @@ static CODECS: &[Entry] = &[
     to_bytes("zfp", V2Id::None, true, Some(&kinds::zfp::ZFP)),
     // bytes->bytes
     bytes("blosc", Compressor("blosc"), true, &kinds::blosc::BLOSC),
-    bytes("conditional", V2Id::None, true, &kinds::conditional::CONDITIONAL),
+    bytes("conditional", V2Id::None, true, &conditional::CONDITIONAL),
     bytes("crc32c", Filter("crc32c"), true, &kinds::checksum::CRC32C),
     bytes("gzip", Compressor("gzip"), true, &kinds::deflate::GZIP),
     bytes("numcodecs.adler32", Filter("adler32"), false, &kinds::checksum::ADLER32),
@@ -270,24 +272,13 @@ pub fn shorthands() -> impl Iterator<Item = (&'static str, Shorthand)> {
     words.into_iter()
 }
 
-/// Returns the kind of a codec inside another codec.
-pub fn inner_kind(name: &str) -> InnerKind {
-    match find(name) {
-        Some(Entry { kind: CodecKind::BytesToBytes, codec: Some(kind), .. }) => InnerKind::Bytes(kind),
-        Some(Entry { kind: CodecKind::ArrayToArray | CodecKind::ArrayToBytes, .. }) => InnerKind::Array,
-        _ => InnerKind::NotRun,
-    }
-}
-
 impl BytesCodec {
     /// Makes a codec from its metadata. The error is the reason why it cannot run.
     pub fn new(name: &str, configuration: Option<&Object>) -> Result<Self, String> {
         let (codec, mut found) = (CodecMetadata::new(name, configuration.cloned()), Vec::new());
-        let parsed = match inner_kind(name) {
-            InnerKind::Bytes(kind) => Self::parse(kind, &codec, inner_kind, &mut found),
-            InnerKind::Array => return Err(format!("`{name}` does not turn bytes into bytes")),
-            InnerKind::NotRun => return Err(format!("`{name}`: this program does not run it")),
-        };
+        let kind = find(name).filter(|entry| entry.kind == CodecKind::BytesToBytes).and_then(|entry| entry.codec);
+        let kind = kind.ok_or_else(|| format!("`{name}`: this program does not run it"))?;
+        let parsed = Self::parse(kind, &codec, &mut found);
         match found.into_iter().find(|found| Profile::Read.forbids(found)) {
             Some(error) => Err(format!("`{name}`: {}", error.message)),
             None => parsed.ok_or_else(|| format!("`{name}`: this program does not run a codec inside it")),

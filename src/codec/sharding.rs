@@ -100,7 +100,7 @@ impl BoundSharding {
 
     /// Returns true if the index has a checksum.
     pub fn index_holds_checksum(&self) -> bool {
-        self.index.codecs().iter().any(|codec| codec.name == "crc32c")
+        self.index.codecs().iter().any(|codec| codec.metadata.name == "crc32c")
     }
 
     /// Returns offset and length of the encoded index in a shard of `shard_bytes` bytes. Fails if the shard is too

@@ -87,14 +87,14 @@ impl ValueStep {
         match self {
             ValueStep::Swap(_) | ValueStep::BitRound(_) | ValueStep::KeepBits(_) => None,
             ValueStep::ScaleEncode(codec) | ValueStep::ScaleDecode(codec) => {
-                Some((codec.number_type(), codec.number_type()))
+                Some((codec.number_type, codec.number_type))
             }
-            ValueStep::Cast(cast) => Some((cast.options().source, cast.options().target)),
-            ValueStep::Convert(cast) => Some((cast.options().source, cast.options().target)),
+            ValueStep::Cast(cast) => Some((cast.options.source, cast.options.target)),
+            ValueStep::Convert(cast) => Some((cast.options.source, cast.options.target)),
             ValueStep::FilterEncode(filter) => Some(filter.types),
             ValueStep::FilterDecode(filter) => Some((filter.types.1, filter.types.0)),
-            ValueStep::Unpack(unpack) => Some((unpack.source(), unpack.target())),
-            ValueStep::Quantize(quantize) => Some((quantize.options().source, quantize.options().target)),
+            ValueStep::Unpack(unpack) => Some((unpack.source, unpack.target)),
+            ValueStep::Quantize(quantize) => Some((quantize.options.source, quantize.options.target)),
         }
     }
 

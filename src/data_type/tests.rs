@@ -103,7 +103,7 @@ proptest! {
 }
 
 /// Checks that a value of small floats is written and read again bit for bit.
-fn comes_back(data_type: &DataType, float: SmallFloat, components: &[u32]) {
+fn comes_back(data_type: &DataType, float: &SmallFloat, components: &[u32]) {
     let component = |bits: &u32| {
         let mut bytes = bits.to_le_bytes()[..float.size()].to_vec();
         if cfg!(target_endian = "big") {

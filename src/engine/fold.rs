@@ -18,12 +18,14 @@ pub struct Chunk<'a> {
 /// Computation over the elements of an array.
 pub trait Accumulator: Sync {
     /// Result for a box of the array.
-    type Part: Send;
+    type Part: Default + Send;
     /// Buffers of a thread, reused for all chunks.
     type Buffers: Default + Send;
 
     /// Returns the result for a box before any element.
-    fn start(&self, region: &Region) -> Self::Part;
+    fn start(&self, _region: &Region) -> Self::Part {
+        Self::Part::default()
+    }
 
     /// Adds a chunk, or a piece of one.
     fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<()>;
@@ -97,7 +99,6 @@ impl<A: Accumulator> Accumulator for Option<A> {
 }
 
 /// Result of a pass.
-#[derive(Debug)]
 pub struct Folded<A: Accumulator> {
     pub part: A::Part,
     /// Number of stored elements.

@@ -11,6 +11,7 @@
 mod lines;
 
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 use super::ObjectReport;
 use crate::array::{ChunkSet, ChunkSetBuilder};
 use crate::store::{JOURNAL, Log, Node, StoreError, held};
-use lines::{Line, OwnLock, PreviousRuns, Run, to_line};
+use lines::{Line, OwnLock, PreviousRuns, to_line};
 
 pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 
@@ -59,40 +60,19 @@ pub enum JournalError {
 /// Units of a run by the names of the passes. Other runs do the rest.
 pub type Assignment = BTreeMap<String, ChunkSet>;
 
-/// Units that are finished when some writes of the store are complete.
-#[derive(Debug)]
-struct Finished {
-    pass: Arc<str>,
-    units: ChunkSetBuilder,
-    report: ObjectReport,
-    writes: Range<u64>,
-}
+/// Finished units that are being collected, and their counts.
+type FinishedUnits = (ChunkSetBuilder, ObjectReport);
 
 /// Counts of this run and earlier runs.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Units that have no line yet.
-    waiting: Vec<Finished>,
+    /// Units that have no line yet, by their passes and the numbers of the writes that must be complete before. Local
+    /// stores do not number their writes, so all units of a pass are in one entry.
+    waiting: BTreeMap<(Arc<str>, (u64, u64)), FinishedUnits>,
     /// Counts of the units with a line, by the names of the passes.
     noted: BTreeMap<String, ObjectReport>,
 }
 
-impl Counts {
-    fn add(&mut self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, writes: Range<u64>) {
-        // Local stores do not number their writes, so all units of a pass are in one entry.
-        let is_same = |last: &&mut Finished| last.pass == *pass && last.writes == writes;
-        if let Some(last) = self.waiting.last_mut().filter(is_same) {
-            last.units.insert_run(units);
-            last.report += *report;
-            return;
-        }
-        let mut builder = ChunkSetBuilder::default();
-        builder.insert_run(units);
-        self.waiting.push(Finished { pass: pass.clone(), units: builder, report: *report, writes });
-    }
-}
-
-#[derive(Debug)]
 struct Writer {
     log: Box<dyn Log>,
     /// Length of the whole lines in bytes. `None` means that the log cannot be written any more.
@@ -118,7 +98,6 @@ impl Writer {
 }
 
 /// Journal of a run.
-#[derive(Debug)]
 pub struct Journal {
     /// Data whose state is recorded.
     data: Node,
@@ -162,7 +141,7 @@ impl Journal {
         let left =
             if resumes { PreviousRuns::read(&log.read(MOST_BYTES)?, fingerprint)? } else { PreviousRuns::default() };
         let noted = left.known.iter().map(|(pass, (_, report))| (pass.clone(), *report)).collect();
-        let counts = Mutex::new(Counts { waiting: Vec::new(), noted });
+        let counts = Mutex::new(Counts { waiting: BTreeMap::new(), noted });
         let (length, now) = (Some(left.length), Instant::now());
         let writer = Writer { log, length, last_line: now, last_checkpoint: now, bytes_at_checkpoint: 0 };
         let (data, fingerprint, writer) = (data.clone(), fingerprint.clone(), Mutex::new(writer));
@@ -182,7 +161,7 @@ impl Journal {
     /// run.
     pub fn begin(&self, is_ready: bool) -> Result<()> {
         let (schema, fingerprint) = (SCHEMA.to_owned(), self.fingerprint.clone());
-        let mut lines = to_line(&Line::Run(Run { schema, fingerprint, owner: self.lock.owner.clone() }));
+        let mut lines = to_line(&Line::Run { schema, fingerprint, owner: self.lock.owner.clone() });
         if is_ready && !self.left.is_begun {
             lines += &to_line(&Line::Checkpoint);
         }
@@ -195,7 +174,7 @@ impl Journal {
     /// Returns the counts of all units that are finished by this run and earlier runs, in all passes.
     pub fn total(&self) -> ObjectReport {
         let counts = held(&self.counts);
-        let waiting = counts.waiting.iter().map(|finished| &finished.report);
+        let waiting = counts.waiting.values().map(|(_, report)| report);
         let mut total = ObjectReport::default();
         counts.noted.values().chain(waiting).for_each(|report| total += *report);
         total
@@ -284,14 +263,17 @@ impl Journal {
     }
 
     fn lines(&self, writer: &mut Writer) -> String {
-        let mut passes: BTreeMap<Arc<str>, (ChunkSetBuilder, ObjectReport)> = BTreeMap::new();
+        let mut passes: BTreeMap<Arc<str>, FinishedUnits> = BTreeMap::new();
         let mut counts = held(&self.counts);
-        let is_written = |units: &mut Finished| self.data.are_written(units.writes.clone());
-        for Finished { pass, units, report, .. } in counts.waiting.extract_if(.., is_written) {
-            let all = passes.entry(pass).or_default();
-            all.0.insert_all(&units.finish());
-            all.1 += report;
-        }
+        counts.waiting.retain(|(pass, (first, end)), (units, report)| {
+            if !self.data.are_written(*first..*end) {
+                return true;
+            }
+            let all = passes.entry(pass.clone()).or_default();
+            all.0.insert_all(&take(units).finish());
+            all.1 += *report;
+            false
+        });
         let mut lines = String::new();
         for (pass, (units, counted)) in passes {
             let pass = pass.to_string();
@@ -315,7 +297,12 @@ impl Journal {
 
     /// Records units that are finished when all writes from `first_write` up to now are complete.
     fn note(&self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, first_write: u64) -> Result<()> {
-        held(&self.counts).add(pass, units, report, first_write..self.data.next_write());
+        let key = (pass.clone(), (first_write, self.data.next_write()));
+        let mut counts = held(&self.counts);
+        let (all, counted) = counts.waiting.entry(key).or_default();
+        all.insert_run(units);
+        *counted += *report;
+        drop(counts);
         let Some(mut writer) = self.due_writer()? else { return Ok(()) };
         self.write_lines(&mut writer)?;
         let since_checkpoint = self.total().bytes_written.saturating_sub(writer.bytes_at_checkpoint);

@@ -4,6 +4,7 @@
 mod tests;
 
 use std::ops::AddAssign;
+use std::sync::MutexGuard;
 
 use super::{
     BlockReader, BudgetTooSmall, Buffers, ChunkResult, Costs, DecodedBlock, DecodedSubchunk, Driver, Filling, Grids,
@@ -18,7 +19,6 @@ use crate::grid::{Grid, Region, ravel, zip_with};
 const PIECE_BYTES: u64 = 128;
 
 /// Elements of the source and of the destination in the same box.
-#[derive(Debug)]
 pub struct Pair<'p> {
     /// Box in elements of the destination.
     pub region: &'p Region,
@@ -29,7 +29,6 @@ pub struct Pair<'p> {
 }
 
 /// Source and destination of a transfer, read in pieces.
-#[derive(Debug)]
 pub struct Pairs<'a> {
     transfer: &'a Transfer,
     /// Grid of the pieces. If both sides have the same subchunks, pieces are these.
@@ -46,20 +45,13 @@ pub struct Pairs<'a> {
 /// Buffers of a thread, reused for all pieces.
 #[derive(Debug, Default)]
 struct PieceBuffers<W> {
-    sides: [SideBuffers; 2],
-    /// Elements of absent pieces.
-    filled: [Vec<u8>; 2],
+    elements: PairBuffers,
     visitor: W,
 }
 
-/// Buffers for one side of a piece.
-#[derive(Debug, Default)]
-struct SideBuffers {
-    /// Subchunk that is read for the piece alone.
-    read: ReadBuffers,
-    /// Elements that are cropped at the edge of the array.
-    cropped: Vec<u8>,
-}
+/// Buffers for both sides of a piece: subchunks that are read for it alone or cropped at the edge of the array, and
+/// elements where nothing is stored.
+type PairBuffers = ([ReadBuffers; 2], [Vec<u8>; 2]);
 
 impl<'a> Pairs<'a> {
     /// Plans pieces that are subchunks of the destination. Chooses the blocks with the fewest reads within `budget`
@@ -187,7 +179,30 @@ impl<'a> Pairs<'a> {
             // Each unit has its own source, so that only the index of one shard is kept.
             let mut to = SubchunkSource::of_destination(destination);
             to.reads_all = true;
-            UnitReader { pairs: self, subchunks: [&from, &to], objects, visit: &visit }.read(unit, workers)
+            let (subchunks, mut all) = ([&from, &to], R::default());
+            let piece = |own: &mut PieceBuffers<W>, position: &[u64], held: [Option<&DecodedBlock>; 2]| {
+                let region = destination.inside(&self.pieces.region_of(position));
+                let is_excluded = objects.is_some_and(|some| !some.contains(destination.object_of(position)));
+                if is_excluded || region.is_empty() {
+                    return Ok(R::default());
+                }
+                let held = held.map(|block| block.map(|block| block.lock(block.item(position))));
+                let pair = self.pair(subchunks, (position, &region), held.each_ref(), &mut own.elements)?;
+                guarded(|| visit(&mut own.visitor, &pair))
+                    .map_err(|fault| fault.of_destination(destination.objects_in(&region).next().unwrap_or(0)))
+            };
+            let mut each = |cells: &Region, held: [Option<&DecodedBlock>; 2]| {
+                let one = |own: &mut Buffers<_>, item| piece(&mut own.visitor, &cells.position(item), held);
+                workers.each(cells.num_elements(), one, |_, found| all += found)
+            };
+            if self.blocks.is_none() {
+                each(&destination.subchunks_of(unit), [None; 2])?;
+            } else {
+                self.read_blocks(subchunks, unit, workers, |_, [from, to]| {
+                    each(&from.subchunks, [Some(from), (!self.is_direct).then_some(to)])
+                })?;
+            }
+            Ok(all)
         };
         driver.run_units(units, &self.reads_ahead(&from), self.schedule.shares_blocks || are_few, work, fold)
     }
@@ -209,6 +224,57 @@ impl<'a> Pairs<'a> {
             }
         });
         [of_source, of_destination]
+    }
+
+    /// Returns both sides of a piece. `held` are the pieces in memory, of the sides that are kept there.
+    fn pair<'b>(
+        &'b self,
+        subchunks: [&SubchunkSource<'_>; 2],
+        (position, region): (&[u64], &'b Region),
+        held: [&'b Option<MutexGuard<'_, DecodedSubchunk>>; 2],
+        ([from, to], filled): &'b mut PairBuffers,
+    ) -> Result<Pair<'b>> {
+        let side = |side, read| self.side((side, subchunks[side]), (position, region), held[side].as_deref(), read);
+        let found = [side(0, from)?, side(1, to)?];
+        let is_stored = found.map(|elements| elements.is_some());
+        let mut elements: [&[u8]; 2] = [&[]; 2];
+        if is_stored != [false; 2] {
+            for ((filling, filled), (elements, found)) in
+                self.fillings.iter().zip(filled).zip(elements.iter_mut().zip(found))
+            {
+                *elements = found.unwrap_or_else(|| {
+                    filled.resize(as_index(region.num_elements()) * filling.element_size(), 0);
+                    filling.fill(filled, &region.shape, &region.shape);
+                    filled
+                });
+            }
+        }
+        Ok(Pair { region, elements, is_stored })
+    }
+
+    /// Returns the elements of a piece on one side, cropped to the array, or `None` if nothing of it is stored. `held`
+    /// is the piece in memory, if this side is kept there. Else it is read.
+    fn side<'b>(
+        &self,
+        (side, subchunks): (usize, &SubchunkSource<'_>),
+        (position, region): (&[u64], &Region),
+        held: Option<&'b DecodedSubchunk>,
+        read: &'b mut ReadBuffers,
+    ) -> Result<Option<&'b [u8]>> {
+        let Some(held) = held else {
+            let position = if side == 0 { self.transfer.source_subchunk(position) } else { position.into() };
+            let start = subchunks.array.subchunk_grid.start_of(&position);
+            let elements = read.read_subchunk(subchunks, &position, &Region { start, shape: region.shape.clone() });
+            return elements.map_err(|fault| subchunks.located(fault, &position));
+        };
+        let size = self.fillings[side].element_size();
+        if !held.is_stored || held.elements.len() == as_index(region.num_elements()) * size {
+            return Ok(held.is_stored.then_some(&held.elements));
+        }
+        let cropped = &mut read.bytes;
+        cropped.clone_from(&held.elements);
+        crop(cropped, self.pieces.largest(), (&vec![0; region.shape.len()], &region.shape), size);
+        Ok(Some(cropped))
     }
 
     fn reader<'r, 's>(&'r self, subchunks: &'r SubchunkSource<'s>, side: usize) -> BlockReader<'s, 'r> {
@@ -264,98 +330,6 @@ impl<W: Default + Send> PairBlock<'_, W> {
         let size = |side: &[u8]| side.len() / as_index(region.num_elements());
         let elements = pieces.map(|piece| &piece.elements[as_index(before) * size(&piece.elements)..]);
         (elements, pieces.map(|piece| piece.is_stored))
-    }
-}
-
-/// Reads of the pieces of a unit.
-struct UnitReader<'u, 'a, W, R> {
-    pairs: &'u Pairs<'a>,
-    /// Subchunks of both sides.
-    subchunks: [&'u SubchunkSource<'a>; 2],
-    /// Objects of the destination to read. `None` means all.
-    objects: Option<&'u ChunkSet>,
-    visit: &'u (dyn Fn(&mut W, &Pair<'_>) -> Result<R> + Sync),
-}
-
-impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> {
-    /// Visits all pieces of a unit. Returns the sum of the results.
-    fn read(&self, unit: u64, workers: &Workers<'_, PieceBuffers<W>>) -> Result<R> {
-        let Pairs { transfer, blocks, is_direct, .. } = self.pairs;
-        let mut all = R::default();
-        if blocks.is_none() {
-            let subchunks = transfer.destination.subchunks_of(unit);
-            let piece = |buffers: &mut _, item| self.piece(&subchunks.position(item), [None; 2], buffers);
-            workers.each(subchunks.num_elements(), piece, |_, piece| all += piece)?;
-            return Ok(all);
-        }
-        self.pairs.read_blocks(self.subchunks, unit, workers, |_, blocks| {
-            let held = [Some(&blocks[0]), (!is_direct).then_some(&blocks[1])];
-            let piece = |buffers: &mut _, item| self.piece(&blocks[0].position(as_index(item)), held, buffers);
-            workers.each(blocks[0].num_subchunks() as u64, piece, |_, piece| all += piece)
-        })?;
-        Ok(all)
-    }
-
-    /// Visits a piece. Its elements come from the blocks in memory, else they are read.
-    fn piece(
-        &self,
-        position: &[u64],
-        held: [Option<&DecodedBlock>; 2],
-        Buffers { visitor: own, .. }: &mut Buffers<PieceBuffers<W>>,
-    ) -> Result<R> {
-        let Pairs { transfer, pieces, fillings, .. } = self.pairs;
-        let destination = &transfer.destination;
-        if self.objects.is_some_and(|some| !some.contains(destination.object_of(position))) {
-            return Ok(R::default());
-        }
-        let region = destination.inside(&pieces.region_of(position));
-        if region.is_empty() {
-            return Ok(R::default());
-        }
-        let PieceBuffers { sides: [from, to], filled, visitor } = own;
-        let held = held.map(|block| block.map(|block| block.lock(block.item(position))));
-        let piece = (position, &region);
-        let found = [self.side(0, piece, held[0].as_deref(), from)?, self.side(1, piece, held[1].as_deref(), to)?];
-        let is_stored = found.map(|elements| elements.is_some());
-        let mut elements: [&[u8]; 2] = [&[]; 2];
-        if is_stored != [false; 2] {
-            for ((side, filled), (elements, found)) in filled.iter_mut().enumerate().zip(elements.iter_mut().zip(found))
-            {
-                *elements = found.unwrap_or_else(|| {
-                    filled.resize(as_index(region.num_elements()) * fillings[side].element_size(), 0);
-                    fillings[side].fill(filled, &region.shape, &region.shape);
-                    filled
-                });
-            }
-        }
-        let pair = Pair { region: &region, elements, is_stored };
-        guarded(|| (self.visit)(visitor, &pair))
-            .map_err(|fault| fault.of_destination(destination.objects_in(&region).next().unwrap_or(0)))
-    }
-
-    /// Returns the elements of a piece on one side, cropped to the array, or `None` if nothing of it is stored. `held`
-    /// is the piece in memory, if this side is kept there.
-    fn side<'b>(
-        &self,
-        side: usize,
-        (position, region): (&[u64], &Region),
-        held: Option<&'b DecodedSubchunk>,
-        SideBuffers { read, cropped }: &'b mut SideBuffers,
-    ) -> Result<Option<&'b [u8]>> {
-        let Pairs { transfer, pieces, fillings, .. } = self.pairs;
-        let (subchunks, size) = (self.subchunks[side], fillings[side].element_size());
-        let Some(held) = held else {
-            let position = if side == 0 { transfer.source_subchunk(position) } else { position.into() };
-            let start = subchunks.array.subchunk_grid.start_of(&position);
-            let elements = read.read_subchunk(subchunks, &position, &Region { start, shape: region.shape.clone() });
-            return elements.map_err(|fault| subchunks.located(fault, &position));
-        };
-        if !held.is_stored || held.elements.len() == as_index(region.num_elements()) * size {
-            return Ok(held.is_stored.then_some(&held.elements));
-        }
-        cropped.clone_from(&held.elements);
-        crop(cropped, pieces.largest(), (&vec![0; region.shape.len()], &region.shape), size);
-        Ok(Some(cropped))
     }
 }
 

@@ -40,7 +40,6 @@ pub(super) fn all_in_order(array: &StoredArray, object: u64) -> impl Iterator<It
 pub(super) type Put<'p> = dyn FnMut(Encoded<'_>) -> Result<()> + 'p;
 
 /// Object that is being written: a chunk at once, a shard subchunk by subchunk. The first subchunk creates it.
-#[derive(Debug)]
 pub(super) struct SubchunkWriter<'a> {
     array: &'a StoredArray,
     pub(super) object: u64,
@@ -223,7 +222,7 @@ impl SubchunkEncoder {
         if self.left_out.as_ref().is_some_and(|fill| is_filled_with(elements, fill)) {
             return Ok(None);
         }
-        let whole = as_index(self.conversion.source().decoded_bytes());
+        let whole = as_index(self.conversion.source.decoded_bytes());
         if self.conversion.is_copy() {
             let missing = whole.saturating_sub(elements.len());
             return Ok(Some(Encoded { bytes: elements, padding: &self.filling.padding, missing }));
@@ -231,7 +230,7 @@ impl SubchunkEncoder {
         let inside = elements.len();
         elements.resize(whole, 0);
         repeat(&mut elements[inside..], &self.filling.padding);
-        let elements = PartlyDecoded { bytes: elements, index: self.conversion.source().codecs().len() };
+        let elements = PartlyDecoded { bytes: elements, index: self.conversion.source.codecs().len() };
         let converted = self.conversion.run(elements, (valid, false), written, work, &mut report.figures)?;
         Ok((converted == Converted::Written).then_some(Encoded::whole(written)))
     }

@@ -104,7 +104,7 @@ fn part_of_a_grid_begins_where_its_first_chunk_does() {
 #[test]
 fn claims_of_any_size_are_cheap() {
     let axis = Axis::new(1 << 40, [(1, 1 << 39), (2, u64::MAX), (3, u64::MAX)]);
-    assert_eq!((axis.count(), axis.runs()), ((1 << 39) + (1 << 38), 2));
+    assert_eq!((axis.count(), axis.runs.len()), ((1 << 39) + (1 << 38), 2));
     assert_eq!((axis.chunk_of((1 << 40) - 1), axis.start_of(1 << 39)), ((1 << 39) + (1 << 38) - 1, 1 << 39));
     let last = Axis::new(u64::MAX, [(u64::MAX - 1, 1), (u64::MAX, u64::MAX)]);
     assert_eq!((last.count(), last.start_of(1), last.length_of(1)), (2, u64::MAX - 1, u64::MAX));

@@ -58,13 +58,13 @@ impl CfDecoding {
     }
 
     pub(super) fn target(&self) -> NumberType {
-        self.unpack.target()
+        self.unpack.target
     }
 
     /// Decodes native-endian elements into `values`. Its old content is replaced.
     pub(super) fn decode(&self, elements: &[u8], values: &mut Vec<u8>) {
         let size = self.target().size();
-        values.resize(elements.len() / self.unpack.source().size() * size, 0);
+        values.resize(elements.len() / self.unpack.source.size() * size, 0);
         self.unpack.convert(elements, values);
         let nan = if size == 4 { f32::NAN.to_ne_bytes().to_vec() } else { f64::NAN.to_ne_bytes().to_vec() };
         // Missing values are declared in the packed form, so the stored elements are compared, not the unpacked ones.
@@ -233,20 +233,45 @@ fn declared_type(stored: NumberType, attributes: &Object) -> NumberType {
 /// The number of elements that are looked up at a time: some tiles of the kernels.
 const LOOKED_UP: usize = 1 << 13;
 
-/// A conversion of an array's elements to the numbers that CF readers see.
+/// A conversion of stored elements to numbers, as they are or as CF readers see them.
 #[derive(Debug, Clone)]
-pub(super) struct CfNumbers {
-    numbers: Numbers,
+pub(super) struct Numbers {
+    /// The type of the stored numbers, or of those in the table.
+    stored: NumberType,
+    /// The value of each pattern of a small float, after its size in bytes. float32 represents them all.
+    table: Option<(usize, Vec<f32>)>,
+    /// The floats that CF attributes make of the stored numbers.
+    unpack: Option<Unpack>,
+    /// The stored numbers that count as missing for CF readers.
     missing: MissingFilter,
-    /// The fill value as a number. It has no meaning if the fill value counts as missing.
+    /// The fill value as CF readers see it. It has no meaning if the fill value counts as missing.
     pub fill_bits: u64,
     /// True if the fill value counts as missing. It is then the first value of the filter.
     pub fill_is_missing: bool,
 }
 
-impl CfNumbers {
-    /// Returns the numbers of an array. `None` for a type whose values are not real numbers.
-    pub(super) fn new(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>> {
+impl Numbers {
+    /// Returns the numbers of a type. `None` for a type whose values are not real numbers.
+    pub(super) fn new(data_type: &DataType) -> Option<Self> {
+        let byte = NumberType::of(ElementType::UInt8);
+        let stored = if *data_type == DataType::Bool { byte } else { data_type.real_number()? };
+        let Some(float) = stored.small_float() else { return Some(Numbers::of(stored, None)) };
+        #[expect(clippy::cast_possible_truncation, reason = "every value of these types is one of float32")]
+        let value = |bits: u64| float.to_f64(bits).map_or(f32::NAN, |value| value as f32);
+        let patterns = 1_u64 << (8 * float.size());
+        let table = Some((float.size(), (0..patterns).map(value).collect()));
+        Some(Numbers { table, ..Numbers::of(NumberType::of(ElementType::Float32), None) })
+    }
+
+    /// Returns stored numbers of a type as they are, or those that `unpack` makes of its codes.
+    pub(super) fn of(number_type: NumberType, unpack: Option<Unpack>) -> Self {
+        let stored = unpack.as_ref().map_or(number_type, |unpack| unpack.source);
+        let missing = MissingFilter::new(stored, &[]);
+        Numbers { stored, table: None, unpack, missing, fill_bits: 0, fill_is_missing: false }
+    }
+
+    /// Returns the numbers of an array as CF readers see them. `None` for a type whose values are not real numbers.
+    pub(super) fn as_cf(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>> {
         let Some(mut numbers) = Numbers::new(&source.data_type) else { return Ok(None) };
         let (stored, mut missing) = (numbers.stored, Vec::new());
         if source.data_type != DataType::Bool {
@@ -262,68 +287,7 @@ impl CfNumbers {
             missing.insert(0, fill);
         }
         let missing = MissingFilter::new(stored, &missing);
-        Ok(Some(CfNumbers { fill_bits: numbers.fill_bits(source), numbers, missing, fill_is_missing }))
-    }
-
-    pub(super) fn number_type(&self) -> NumberType {
-        self.numbers.number_type()
-    }
-
-    /// Returns the size of a stored element, in bytes.
-    pub(super) fn size(&self) -> usize {
-        self.numbers.size()
-    }
-
-    /// Returns the number of an element. NaN if it is missing.
-    pub(super) fn value(&self, element: &[u8]) -> f64 {
-        let bits = self.numbers.stored_bits(element);
-        match &self.numbers.unpack {
-            _ if self.missing.contains(bits) => f64::NAN,
-            Some(unpack) => unpack.value_of_bits(bits),
-            None => number_value(self.numbers.stored, bits),
-        }
-    }
-
-    /// Passes elements that are not missing to `visit` as numbers, piece by piece. Returns the number of missing ones.
-    pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) -> MissingCount {
-        let mut count = MissingCount::default();
-        self.numbers.each_stored(elements, |stored| {
-            if self.missing.is_empty() {
-                return self.numbers.each_unpacked(stored, &mut visit);
-            }
-            count += self.missing.each_present(stored, |present| self.numbers.each_unpacked(present, &mut visit));
-        });
-        count
-    }
-}
-
-/// A conversion of stored elements to numbers.
-#[derive(Debug, Clone)]
-pub(super) struct Numbers {
-    /// The type of the stored numbers, or of those in the table.
-    stored: NumberType,
-    /// The value of each pattern of a small float, after its size in bytes. float32 represents them all.
-    table: Option<(usize, Vec<f32>)>,
-    /// The floats that CF attributes make of the stored numbers.
-    unpack: Option<Unpack>,
-}
-
-impl Numbers {
-    /// Returns the numbers of a type. `None` for a type whose values are not real numbers.
-    pub(super) fn new(data_type: &DataType) -> Option<Self> {
-        let byte = NumberType::of(ElementType::UInt8);
-        let stored = if *data_type == DataType::Bool { byte } else { data_type.real_number()? };
-        let Some(float) = stored.small_float() else { return Some(Numbers::of(stored, None)) };
-        #[expect(clippy::cast_possible_truncation, reason = "every value of these types is one of float32")]
-        let value = |bits: u64| float.to_f64(bits).map_or(f32::NAN, |value| value as f32);
-        let patterns = 1_u64 << (8 * float.size());
-        let table = Some((float.size(), (0..patterns).map(value).collect()));
-        Some(Numbers { stored: NumberType::of(ElementType::Float32), table, unpack: None })
-    }
-
-    /// Returns stored numbers of a type as they are, or those that `unpack` makes of its codes.
-    pub(super) fn of(number_type: NumberType, unpack: Option<Unpack>) -> Self {
-        Numbers { stored: unpack.as_ref().map_or(number_type, Unpack::source), table: None, unpack }
+        Ok(Some(Numbers { fill_bits: numbers.fill_of(source), missing, fill_is_missing, ..numbers }))
     }
 
     /// Returns the numbers of a type as float64. `None` if it does not represent every value: integers of 64 bits.
@@ -346,7 +310,7 @@ impl Numbers {
     }
 
     pub(super) fn number_type(&self) -> NumberType {
-        self.unpack.as_ref().map_or(self.stored, Unpack::target)
+        self.unpack.as_ref().map_or(self.stored, |unpack| unpack.target)
     }
 
     /// True if elements are the numbers.
@@ -360,10 +324,10 @@ impl Numbers {
     }
 
     /// Returns the bits of the number of absent elements. An array without a fill value has zeros.
-    pub(super) fn fill_bits(&self, source: &OpenedArray) -> u64 {
+    pub(super) fn fill_of(&self, source: &OpenedArray) -> u64 {
         let stored = self.stored_fill(source);
         self.unpack.as_ref().map_or(stored, |unpack| {
-            let float = FloatType(unpack.target());
+            let float = FloatType(unpack.target);
             float.bits(float.round(unpack.value_of_bits(stored), Rounding::NearestEven))
         })
     }
@@ -378,9 +342,26 @@ impl Numbers {
         self.table.as_ref().map_or(bits, |(_, values)| look_up(values, bits).to_bits().into())
     }
 
-    /// Passes elements to `visit` as numbers, piece by piece.
-    pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) {
-        self.each_stored(elements, |stored| self.each_unpacked(stored, &mut visit));
+    /// Returns the number of an element. NaN if it is missing.
+    pub(super) fn value(&self, element: &[u8]) -> f64 {
+        let bits = self.stored_bits(element);
+        match &self.unpack {
+            _ if self.missing.contains(bits) => f64::NAN,
+            Some(unpack) => unpack.value_of_bits(bits),
+            None => number_value(self.stored, bits),
+        }
+    }
+
+    /// Passes elements that are not missing to `visit` as numbers, piece by piece. Returns the number of missing ones.
+    pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) -> MissingCount {
+        let mut count = MissingCount::default();
+        self.each_stored(elements, |stored| {
+            if self.missing.is_empty() {
+                return self.each_unpacked(stored, &mut visit);
+            }
+            count += self.missing.each_present(stored, |present| self.each_unpacked(present, &mut visit));
+        });
+        count
     }
 
     fn each_stored(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) {
@@ -395,7 +376,7 @@ impl Numbers {
 
     fn each_unpacked(&self, stored: &[u8], visit: &mut impl FnMut(&[u8])) {
         let Some(unpack) = &self.unpack else { return visit(stored) };
-        let (size, target_size) = (unpack.source().size(), unpack.target().size());
+        let (size, target_size) = (unpack.source.size(), unpack.target.size());
         // The buffer is of `f64` for its alignment. The target may be float32, which then uses half of it.
         let mut values = vec![0.0_f64; (stored.len() / size).min(LOOKED_UP)];
         for piece in stored.chunks(LOOKED_UP * size) {
@@ -411,13 +392,8 @@ fn look_up(values: &[f32], bits: u64) -> f32 {
     usize::try_from(bits).ok().and_then(|index| values.get(index)).copied().unwrap_or(f32::NAN)
 }
 
-/// An array or group in the search for coordinates.
-pub(super) struct Member<'a> {
-    /// The path, with its leading slash.
-    pub path: &'a str,
-    pub array: Option<&'a ArrayMetadata>,
-    pub attributes: &'a Object,
-}
+/// An array or group in the search for coordinates: its path with a leading slash, the array, and the attributes.
+pub(super) type Member<'a> = (&'a str, Option<&'a ArrayMetadata>, &'a Object);
 
 /// Attributes that name other variables (CF conventions 3.4, 5, 7 and 8.4).
 const NAMING: &str =
@@ -429,24 +405,24 @@ const WITH_KEYS: [&str; 2] = ["cell_measures", "formula_terms"];
 /// Returns the paths of the coordinates of a hierarchy, and of arrays for computations with others: 1-D arrays with the
 /// name of their dimension, and arrays that attributes name. They are not quantised or rounded by default.
 pub(super) fn coordinates(members: &[Member<'_>]) -> HashSet<String> {
-    let paths: HashSet<&str> = members.iter().map(|member| member.path).collect();
+    let paths: HashSet<&str> = members.iter().map(|(path, ..)| *path).collect();
     let named = members.iter().flat_map(|member| named(member, |path| paths.contains(path)));
     let mut found: HashSet<String> = named.collect();
-    let own = members.iter().filter(|member| {
-        let name = member.path.rsplit_once('/').map_or(member.path, |(_, name)| name);
-        member.array.is_some_and(|array| is_of_its_own_dimension(array, member.attributes, name))
+    let own = members.iter().filter(|(path, array, _)| {
+        let name = path.rsplit_once('/').map_or(*path, |(_, name)| name);
+        array.is_some_and(|array| is_of_its_own_dimension(array, name))
     });
-    found.extend(own.map(|member| member.path.to_owned()));
+    found.extend(own.map(|(path, ..)| (*path).to_owned()));
     found
 }
 
 /// Returns the existing paths that a member's attributes name. A name is searched in the group of the member, and then
 /// in those above it (CF conventions 2.7).
-pub(super) fn named(member: &Member<'_>, exists: impl Fn(&str) -> bool) -> Vec<String> {
-    let parent = member.path.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let group = if member.array.is_some() { parent } else { member.path.trim_end_matches('/') };
+pub(super) fn named((path, array, attributes): &Member<'_>, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let group = if array.is_some() { parent } else { path.trim_end_matches('/') };
     let of = |attribute: &str| {
-        let names = member.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
+        let names = attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
         let has_keys = WITH_KEYS.contains(&attribute);
         let names = names.split_whitespace().filter(move |name| !(has_keys && name.ends_with(':')));
         names.map(|name| name.trim_end_matches(':').to_owned()).collect::<Vec<_>>()
@@ -471,8 +447,8 @@ fn joined(group: &str, name: &str) -> String {
     format!("/{}", names.join("/"))
 }
 
-fn is_of_its_own_dimension(array: &ArrayMetadata, attributes: &Object, name: &str) -> bool {
-    let in_v2 = attributes.get("_ARRAY_DIMENSIONS").and_then(Json::as_array);
+fn is_of_its_own_dimension(array: &ArrayMetadata, name: &str) -> bool {
+    let in_v2 = array.attributes.get("_ARRAY_DIMENSIONS").and_then(Json::as_array);
     let is_own = match (&array.dimension_names, in_v2) {
         (Some(names), _) => names.first().is_some_and(|first| first.as_deref() == Some(name)),
         (None, Some(names)) => names.first().and_then(Json::as_str) == Some(name),

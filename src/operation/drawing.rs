@@ -44,7 +44,6 @@ pub struct PreviewIndex {
 
 /// A slice of at most two dimensions, with some of its elements.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct LevelResult {
     /// The vertical and the horizontal dimension. A single one is horizontal.
     pub axes: Vec<PreviewAxis>,
@@ -62,7 +61,6 @@ pub struct LevelResult {
 
 /// The pictures of an array's values in a report.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[non_exhaustive]
 pub struct ArrayDrawing {
     /// The slice. `None` for an array without elements, or with values that are not real numbers.
     pub level: Option<LevelResult>,
@@ -83,7 +81,6 @@ impl ArrayDrawing {
 
 /// The values of one array before and after.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct ComparedArray {
     /// The path of the array, as in the result.
     pub path: String,
@@ -93,7 +90,6 @@ pub struct ComparedArray {
 
 /// An array before and after a quantisation, at the same elements.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Comparison {
     /// The values of SOURCE. NaN also where DEST has NaN for values that counted as missing.
     pub before: LevelResult,

@@ -32,18 +32,13 @@ pub type Result<T, E = OperationError> = std::result::Result<T, E>;
 ///
 /// `Display` writes the message alone. The cause is in [`Error::source`], the help in [`OperationError::help`].
 #[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub struct OperationError {
     class: FaultClass,
     message: String,
     help: Option<String>,
     #[source]
     cause: Option<Box<dyn Error + Send + Sync + 'static>>,
-}
-
-impl fmt::Display for OperationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
 }
 
 impl OperationError {

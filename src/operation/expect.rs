@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use super::document::{below, has_documents};
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::inspect_result::{NodeMembers, describe};
-use super::open::{open_documents, read_array_of};
-use super::{Documents, FaultClass, Interrupt, NodePath, Result, ValidateOptions, new_driver};
+use super::open::open_documents;
+use super::{ArrayReading, Documents, FaultClass, Interrupt, NodePath, Result, ValidateOptions, new_driver};
 use crate::diagnostic::{Code, Diagnostic, code, quantity::shortened};
 use crate::metadata::{Json, NodeKind, Object, json::member_pointer};
 use crate::store::Location;
@@ -119,7 +119,7 @@ impl Observed {
         let members = if documents.kind == NodeKind::Group {
             group_members(node_path, documents)
         } else {
-            let mut reading = read_array_of(node_path.clone(), folder, documents);
+            let mut reading = ArrayReading::new(node_path.clone(), folder, documents);
             to_json(&describe(&mut reading, store))
         };
         Ok(observed(key, members))

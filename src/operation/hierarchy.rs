@@ -12,7 +12,7 @@ use super::document::{
 };
 use super::open::{needed_documents, open_documents};
 use super::{ArrayReading, Documents, GroupReading, NodePath, OperationError, Result};
-use crate::array::listing::DOCUMENT_KEYS;
+use crate::array::listing::is_document;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::Driver;
 use crate::metadata::consolidated::{CONSOLIDATED_MEMBER, is_copy_of, says_nothing};
@@ -27,32 +27,23 @@ pub const MAX_DEPTH: usize = 128;
 pub struct Hierarchy {
     /// The nodes in the order of their paths, compared name by name. The root is first.
     pub nodes: Vec<HierarchyNode>,
-    /// The folders that could not be read, in the same order.
-    pub failures: Vec<UnreadFolder>,
+    /// The path in the store (`/a/b`) of each folder that could not be read, and the reason, in the same order.
+    pub failures: Vec<(String, OperationError)>,
 }
 
 impl Hierarchy {
     /// The nodes; an error where a folder could not be looked at.
     pub fn complete(self) -> Result<Vec<HierarchyNode>> {
-        self.failures.into_iter().next().map_or(Ok(self.nodes), |failure| Err(failure.error))
+        self.failures.into_iter().next().map_or(Ok(self.nodes), |(_, error)| Err(error))
     }
 
     /// The nodes and failures below `path`; an error if the folder at `path` itself could not be read.
     pub fn with_root(mut self, path: &str) -> Result<Self> {
-        match self.failures.iter().position(|folder| folder.path == path) {
-            Some(root) => Err(self.failures.swap_remove(root).error),
+        match self.failures.iter().position(|(folder, _)| folder == path) {
+            Some(root) => Err(self.failures.swap_remove(root).1),
             None => Ok(self),
         }
     }
-}
-
-/// A folder that could not be read.
-#[derive(Debug)]
-pub struct UnreadFolder {
-    /// The path in the store: `/a/b`.
-    pub path: String,
-    /// The reason.
-    pub error: OperationError,
 }
 
 /// A node and the findings about it.
@@ -191,19 +182,6 @@ pub fn read_from(start: &NodePath, root: Node, documents: Option<Documents>, dri
 /// Compares paths name by name, so that a group is directly before its members.
 pub fn compare_paths(a: &str, b: &str) -> Ordering {
     a.trim_start_matches('/').split('/').cmp(b.trim_start_matches('/').split('/'))
-}
-
-fn unreadable(node_path: &NodePath, error: DocumentError) -> OperationError {
-    OperationError::environment(format!("`{}` cannot be read", node_path.name())).because(error)
-}
-
-fn content(node_path: &NodePath, node: Node, documents: Documents) -> Result<NodeContent> {
-    Ok(if documents.kind == NodeKind::Array {
-        NodeContent::Array(Box::new(ArrayReading::new(node_path.clone(), node, documents)))
-    } else {
-        let group = GroupReading::new(node_path.clone(), node, documents);
-        NodeContent::Group(Box::new(group.map_err(|error| unreadable(node_path, error.into()))?))
-    })
 }
 
 /// Returns the finding for a name that the format does not allow for a node (Zarr v3 core, "node names"). v2 reserves
@@ -364,12 +342,6 @@ struct Folder {
     lenient: bool,
 }
 
-/// The node of a folder with the findings about it.
-type Found = Option<(NodeContent, Vec<Diagnostic>)>;
-
-/// The node of a folder, if any, and its keys relative to the store.
-type Visited = (Found, FolderListing);
-
 /// Reads every node from `start` down. The documents of `start` may have been read already.
 fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let (mut found, mut failures) = (Vec::new(), Vec::new());
@@ -379,57 +351,49 @@ fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Dr
     while !level.is_empty() {
         let mut next = Vec::new();
         for (folder, visited) in level.into_iter().zip(visited) {
-            let (node, mut listing) = match visited {
-                Ok(visited) => visited,
-                Err(failure) => {
-                    failures.push(UnreadFolder { path: folder.node_path.path, error: failure });
+            let mut node = match visited {
+                Ok(node) => node,
+                Err(error) => {
+                    failures.push((folder.node_path.path, error));
                     continue;
                 }
             };
-            let members = std::mem::take(&mut listing.folders);
-            let Some((content, mut diagnostics)) = node else {
-                push_members(&folder, folder.parent_format, folder.lenient, &members, &mut next);
-                found.push((folder, (None, listing)));
-                continue;
-            };
-            let format = content.zarr_format();
-            diagnostics.extend(check_standing(&folder, format));
-            let is_broken = matches!(content, NodeContent::Broken);
-            if !matches!(content, NodeContent::Array(_)) {
-                if depth == MAX_DEPTH && !members.is_empty() {
-                    let message = format!("folders deeper than {MAX_DEPTH} are not checked");
-                    diagnostics.push(folder.node_path.holds(Diagnostic::new(code::HIERARCHY_DEPTH, message)));
-                } else {
-                    push_members(&folder, format, is_broken || folder.lenient, &members, &mut next);
-                }
+            let is_node = !matches!(node.content, NodeContent::Implicit);
+            let format = if is_node { node.content.zarr_format() } else { folder.parent_format };
+            if is_node {
+                node.diagnostics.extend(check_standing(&folder, format));
                 // The documents belong to the node itself. What is left is reported as unknown keys, or copied.
-                listing.files.retain(|key| !is_document(key));
+                node.rest.files.retain(|key| !is_document(key));
             }
-            // Without its document, nobody knows which keys of the folder are chunks, so none is reported as unknown.
-            let rest = if is_broken { FolderListing::default() } else { listing };
-            found.push((folder, (Some((content, diagnostics)), rest)));
+            let is_broken = matches!(node.content, NodeContent::Broken);
+            let members = std::mem::take(&mut node.rest.folders);
+            if is_node && depth == MAX_DEPTH && !members.is_empty() {
+                let message = format!("folders deeper than {MAX_DEPTH} are not checked");
+                node.diagnostics.push(folder.node_path.holds(Diagnostic::new(code::HIERARCHY_DEPTH, message)));
+            } else {
+                let lenient = is_broken || folder.lenient;
+                let names = members.iter().filter_map(|key| key.rsplit('/').next());
+                let member = |name| Folder { node_path: folder.node_path.child(name), parent_format: format, lenient };
+                next.extend(names.map(member));
+            }
+            if is_broken {
+                // Without its document, nobody knows which keys of the folder are chunks, so none is reported as
+                // unknown.
+                node.rest = FolderListing::default();
+            }
+            found.push((node, folder.lenient));
         }
         depth += 1;
         level = if depth > MAX_DEPTH { Vec::new() } else { next };
         visited = visit_all(root, &level, driver);
     }
     // The folders were read level by level. The order of the paths is that of the nodes.
-    failures.sort_by(|a: &UnreadFolder, b| compare_paths(&a.path, &b.path));
+    failures.sort_by(|(a, _): &(String, _), (b, _)| compare_paths(a, b));
     Hierarchy { nodes: arranged(found), failures }
 }
 
-fn is_document(key: &str) -> bool {
-    key.rsplit('/').next().is_some_and(|name| DOCUMENT_KEYS.contains(&name))
-}
-
-fn push_members(folder: &Folder, format: Option<u64>, lenient: bool, members: &[String], next: &mut Vec<Folder>) {
-    let names = members.iter().filter_map(|key| key.rsplit('/').next());
-    let member = |name| Folder { node_path: folder.node_path.child(name), parent_format: format, lenient };
-    next.extend(names.map(member));
-}
-
 /// Reads folders in parallel. On a remote store, some are prefetched before they are read.
-fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visited>> {
+fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<HierarchyNode>> {
     const AT_ONCE: usize = 32;
     let look = |folder: &Folder| visit(root, &folder.node_path, None);
     if root.prefetch_limit().is_none() {
@@ -444,39 +408,46 @@ fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visit
     visited
 }
 
-/// Reads the node of a folder, and lists it. An error if the machine is at fault.
-fn visit(root: &Node, node_path: &NodePath, documents: Option<Documents>) -> Result<Visited> {
+/// Reads the node of a folder, and lists it. A folder without documents is implicit so far. An error if the machine is at
+/// fault.
+fn visit(root: &Node, node_path: &NodePath, documents: Option<Documents>) -> Result<HierarchyNode> {
     let cannot_list = |error| OperationError::cannot_list(node_path.name(), error);
+    let unreadable = |error: DocumentError| {
+        OperationError::environment(format!("`{}` cannot be read", node_path.name())).because(error)
+    };
     let folder = node_path.below(root).map_err(cannot_list)?;
-    let node = match documents.map_or_else(|| read_documents(&folder), |documents| Ok(Some(documents))) {
-        Ok(None) => None,
-        Ok(Some(documents)) => Some((content(node_path, folder, documents)?, Vec::new())),
+    let mut diagnostics = Vec::new();
+    let content = match documents.map_or_else(|| read_documents(&folder), |documents| Ok(Some(documents))) {
+        Ok(None) => NodeContent::Implicit,
+        Ok(Some(documents)) if documents.kind == NodeKind::Array => {
+            NodeContent::Array(Box::new(ArrayReading::new(node_path.clone(), folder, documents)))
+        }
+        Ok(Some(documents)) => {
+            let group = GroupReading::new(node_path.clone(), folder, documents);
+            NodeContent::Group(Box::new(group.map_err(|error| unreadable(error.into()))?))
+        }
         Err(error) => {
-            let mut found = vec![error.diagnostic().ok_or_else(|| unreadable(node_path, error))?];
-            node_path.locate(&mut found, "zarr.json");
-            Some((NodeContent::Broken, found))
+            diagnostics.push(error.diagnostic().ok_or_else(|| unreadable(error))?);
+            node_path.locate(&mut diagnostics, "zarr.json");
+            NodeContent::Broken
         }
     };
     // The folder of an array is listed with its chunks.
-    let listing = if matches!(node, Some((NodeContent::Array(_), _))) {
+    let rest = if matches!(content, NodeContent::Array(_)) {
         FolderListing::default()
     } else {
         root.list(node_path.relative()).map_err(cannot_list)?
     };
-    Ok((node, listing))
+    Ok(HierarchyNode { node_path: node_path.clone(), content, diagnostics, rest })
 }
 
 /// Returns the findings about a node's name and format.
-fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
-    let mut found: Vec<Diagnostic> =
-        // A node with a broken document has no format. The group above decides which names are allowed.
-        check_name(&folder.node_path, format.or(folder.parent_format)).into_iter().collect();
-    if let (Some(parent), Some(own)) = (folder.parent_format, format)
-        && parent != own
-    {
-        found.push(formats_mixed(own, parent));
-    }
-    found.into_iter().map(|found| folder.node_path.holds(found)).collect()
+fn check_standing(folder: &Folder, format: Option<u64>) -> impl Iterator<Item = Diagnostic> {
+    // A node with a broken document has no format. The group above decides which names are allowed.
+    let named = check_name(&folder.node_path, format.or(folder.parent_format));
+    let mixed = folder.parent_format.zip(format).filter(|(parent, own)| parent != own);
+    let mixed = mixed.map(|(parent, own)| formats_mixed(own, parent));
+    named.into_iter().chain(mixed).map(|found| folder.node_path.holds(found))
 }
 
 /// Returns the finding about a node of another format than its group.
@@ -485,30 +456,25 @@ pub fn formats_mixed(own: u64, parent: u64) -> Diagnostic {
     Diagnostic::new(code::FORMATS_MIXED, message).with_help("give all nodes of a hierarchy one format")
 }
 
-/// Returns the nodes in their order. Folders without documents that have nodes below them are groups that lack their
-/// document. The topmost of the others belong to no node.
-fn arranged(mut found: Vec<(Folder, Visited)>) -> Vec<HierarchyNode> {
+/// Returns the nodes in their order, given whether each folder may be without nodes. Folders without documents that have
+/// nodes below them are groups that lack their document. The topmost of the others belong to no node.
+fn arranged(mut found: Vec<(HierarchyNode, bool)>) -> Vec<HierarchyNode> {
     found.sort_by(|(a, _), (b, _)| compare_paths(&a.node_path.path, &b.node_path.path));
     let (mut nodes, mut strays) = (Vec::<HierarchyNode>::new(), Vec::new());
     // The nodes below a folder follow it.
-    for (Folder { node_path, lenient, .. }, (found, rest)) in found.into_iter().rev() {
-        let prefix = format!("{}/", node_path.path);
-        let has_nodes = nodes.last().is_some_and(|next| next.node_path.path.starts_with(&prefix));
-        let (content, diagnostics) = match found {
-            Some(found) => found,
-            None if has_nodes => {
-                let message =
-                    "a folder with arrays or groups in it, but without group metadata: readers do not find them";
-                let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
-                    .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
-                (NodeContent::Implicit, vec![node_path.holds(found)])
-            }
-            None => {
-                strays.extend((!lenient).then_some((node_path, rest)));
+    for (mut node, lenient) in found.into_iter().rev() {
+        if matches!(node.content, NodeContent::Implicit) {
+            let prefix = format!("{}/", node.node_path.path);
+            if !nodes.last().is_some_and(|next| next.node_path.path.starts_with(&prefix)) {
+                strays.extend((!lenient).then_some(node));
                 continue;
             }
-        };
-        nodes.push(HierarchyNode { node_path, content, diagnostics, rest });
+            let message = "a folder with arrays or groups in it, but without group metadata: readers do not find them";
+            let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
+                .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
+            node.diagnostics.push(node.node_path.holds(found));
+        }
+        nodes.push(node);
     }
     nodes.reverse();
     strays.reverse();
@@ -517,8 +483,8 @@ fn arranged(mut found: Vec<(Folder, Visited)>) -> Vec<HierarchyNode> {
 }
 
 /// Adds each topmost folder without nodes to the node that contains it.
-fn attribute(strays: Vec<(NodePath, FolderListing)>, nodes: &mut [HierarchyNode]) {
-    for (stray, listing) in strays {
+fn attribute(strays: Vec<HierarchyNode>, nodes: &mut [HierarchyNode]) {
+    for HierarchyNode { node_path: stray, rest: listing, .. } in strays {
         let parent = stray.path.rfind('/').map_or("", |end| &stray.path[..end]);
         // A stray folder inside another one has no node as its parent. It is reported with the topmost one.
         let Ok(index) = nodes.binary_search_by(|node| compare_paths(&node.node_path.path, parent)) else { continue };

@@ -11,8 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::draft::{chains, edit_innermost, innermost};
 use super::{
-    Budget, CfNumbers, HistogramResult, Numbers, OpenedArray, Result, StatsResult, budget::BASE_BYTES,
-    stored::bound_array,
+    Budget, HistogramResult, Numbers, OpenedArray, Result, StatsResult, budget::BASE_BYTES, stored::bound_array,
 };
 use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
 use crate::codec::{Effect, fault::number_value, region::as_index};
@@ -114,7 +113,7 @@ impl Histogram {
 
 /// An accumulator of the counts of values that are not missing.
 pub(super) struct Binning<'a> {
-    pub numbers: &'a CfNumbers,
+    pub numbers: &'a Numbers,
     pub histogram: Histogram,
 }
 
@@ -154,17 +153,13 @@ impl Binning<'_> {
 /// An accumulator of the statistics of values that are not missing.
 #[derive(Debug)]
 pub(super) struct Stats<'a> {
-    numbers: &'a CfNumbers,
+    numbers: &'a Numbers,
     scan: SummaryScan,
 }
 
 impl Accumulator for Stats<'_> {
     type Part = (Summary, MissingCount);
     type Buffers = ();
-
-    fn start(&self, _: &Region) -> Self::Part {
-        Self::Part::default()
-    }
 
     fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
         let (summary, missing) = part;
@@ -180,12 +175,12 @@ impl Accumulator for Stats<'_> {
 }
 
 impl<'a> Stats<'a> {
-    pub(super) fn new(numbers: &'a CfNumbers) -> Self {
+    pub(super) fn new(numbers: &'a Numbers) -> Self {
         Stats { numbers, scan: SummaryScan::new(numbers.number_type(), numbers.fill_bits) }
     }
 
     /// Computes the statistics in a pass. Elements that are not stored count, except for a sample.
-    pub(super) fn of(numbers: &'a CfNumbers, fold: Fold<'_>, is_sample: bool) -> Result<StatsResult, ChunkFault> {
+    pub(super) fn of(numbers: &'a Numbers, fold: Fold<'_>, is_sample: bool) -> Result<StatsResult, ChunkFault> {
         let stats = Stats::new(numbers);
         let found = fold.run("values", &stats)?;
         // A sample leaves out stored chunks, too. The elements that it did not see are not absent.
@@ -207,13 +202,19 @@ impl<'a> Stats<'a> {
         }
         let Stats { numbers, scan } = self;
         if numbers.fill_is_missing {
-            // The fill value is the first of the missing values, see `CfNumbers::fill_is_missing`.
+            // The fill value is the first of the missing values, see `Numbers::fill_is_missing`.
             missing += MissingCount { all: absent, first: absent };
             absent = 0;
         }
         scan.merge(&mut all, &scan.of_constant(numbers.fill_bits, absent));
         let extent = all.extent;
-        let (min, max) = extent.finite.map(|(least, greatest)| (numbers.exact(least), numbers.exact(greatest))).unzip();
+        let number_type = numbers.number_type();
+        // A reader of float64 or of 64-bit integers reads these literals exactly.
+        let exact = |bits| match number_value(number_type, bits) {
+            value if number_type.is_float() => Number::from_shortest(value).map_or(Json::Null, Json::Number),
+            _ => value_to_json(number_type, bits),
+        };
+        let (min, max) = extent.finite.map(|(least, greatest)| (exact(least), exact(greatest))).unzip();
         Ok(StatsResult {
             count: extent.count + missing.all,
             finite: extent.num_finite(),
@@ -239,17 +240,6 @@ pub(super) fn range_of(stats: &StatsResult) -> Option<(f64, f64)> {
 /// Returns the number of elements of an array that are not stored.
 pub(super) fn absent<A: Accumulator>(fold: Fold<'_>, found: &Folded<A>) -> u64 {
     num_elements(&fold.array.metadata.shape).map_or(0, |all| all.saturating_sub(found.elements))
-}
-
-impl CfNumbers {
-    /// Returns a number as a literal that a reader of float64 or of 64-bit integers reads exactly.
-    fn exact(&self, bits: u64) -> Json {
-        if self.number_type().is_float() {
-            let value = number_value(self.number_type(), bits);
-            return Number::from_shortest(value).map_or(Json::Null, Json::Number);
-        }
-        value_to_json(self.number_type(), bits)
-    }
 }
 
 /// An array of numbers, and the values that count as missing.
@@ -324,7 +314,7 @@ impl BitSurvey {
     }
 
     fn size(&self) -> usize {
-        self.patterns.number_type().size()
+        self.patterns.number_type.size()
     }
 
     /// Adds the pairs that were not counted. They are all of absent elements.
@@ -502,7 +492,7 @@ pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<
 
 /// Returns the codes that a cast decodes to NaN.
 fn codes_of_nan(decode: &Cast) -> Vec<u64> {
-    let options = decode.options();
+    let options = &decode.options;
     let is_nan = |bits: u64| number_value(options.target, bits).is_nan();
     options.scalar_map.iter().filter(|(_, value)| is_nan(*value)).map(|(code, _)| *code).collect()
 }

@@ -15,14 +15,14 @@ use super::histogram::{Binning, BitSurvey, absent, codes, range_of};
 use super::inspect_result::{
     ChunkResult, ChunkStage, DimensionInformation, KeptBits, StorageResult, SuggestionResult, describe,
 };
-use super::open::{open_documents, read_array_of};
+use super::open::open_documents;
 use super::quantize::quantization::{self, Quantization};
 use super::quantize::request::{FirstPassScan, FirstPassStats, Measure, Request};
 use super::stored::{self, opaque_array, refuse_nested_shards, stored_array};
 use super::{
-    ArrayDrawing, ArrayReading, ArrayResult, Budget, CfNumbers, ChangeOptions, FaultClass, Histogram,
-    InformationResult, InspectOptions, InspectResult, Interrupt, Missing, NodePath, Numbers, OpenedArray,
-    OperationError, QuantizeOptions, Result, Stats, Suggest, cf, explain, narrowed, new_driver, options::ChunkOptions,
+    ArrayDrawing, ArrayReading, ArrayResult, Budget, ChangeOptions, FaultClass, Histogram, InformationResult,
+    InspectOptions, InspectResult, Interrupt, Missing, NodePath, Numbers, OpenedArray, OperationError, QuantizeOptions,
+    Result, Stats, Suggest, cf, explain, narrowed, new_driver, options::ChunkOptions,
 };
 use crate::array::{ChunkFault, Fault, Listing, Purpose, ReadBuffers, ShardLayout, StoredArray, position};
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, ForShape, Workspace};
@@ -43,7 +43,8 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &In
     let node = node_path.node(&options.store)?;
     let documents = open_documents(&node, &name)?;
     if documents.kind != NodeKind::Group {
-        let reading = read_array_of(node_path, node, documents);
+        let mut reading = ArrayReading::new(node_path, node, documents);
+        Profile::Read.judge(&mut reading.diagnostics);
         return Ok(InspectResult::Array(Box::new(inspect_reading(reading, options, (progress, interrupt))?)));
     }
     if let Some(option) = options.needs_array() {
@@ -111,8 +112,8 @@ fn contents(reading: ArrayReading, options: &InspectOptions, run: Run<'_>, resul
     }
     let bound = stored.and_then(|stored| {
         let stored = stored.with_present(listing.as_ref().and_then(Listing::known));
-        let (source, listing, driver) = (&array, listing.as_ref(), &driver);
-        let threads = Contents { source, stored: &stored, driver, progress, listing }.threads(options)?;
+        let fold = Fold { array: &stored, driver: &driver, progress };
+        let threads = Contents { source: &array, fold, listing: listing.as_ref() }.threads(options)?;
         Ok((stored, threads))
     });
     let (stored, threads) = match bound {
@@ -136,8 +137,8 @@ fn contents(reading: ArrayReading, options: &InspectOptions, run: Run<'_>, resul
             return Ok(());
         }
     };
-    let driver = &narrowed(&driver, threads)?;
-    Contents { source: &array, stored: &stored, driver, progress, listing: listing.as_ref() }.all(options, result)
+    let fold = Fold { array: &stored, driver: &narrowed(&driver, threads)?, progress };
+    Contents { source: &array, fold, listing: listing.as_ref() }.all(options, result)
 }
 
 /// Returns the listing of the stored chunks, if an option needs it.
@@ -156,9 +157,8 @@ fn listing(array: &OpenedArray, options: &InspectOptions, driver: &Driver) -> Re
 #[derive(Clone, Copy)]
 struct Contents<'a> {
     source: &'a OpenedArray,
-    stored: &'a StoredArray,
-    driver: &'a Driver,
-    progress: &'a dyn Progress,
+    /// The array with its chain bound, and the means to read it.
+    fold: Fold<'a>,
     /// The listing of the stored chunks, if an option needs it.
     listing: Option<&'a Listing>,
 }
@@ -176,20 +176,20 @@ impl Contents<'_> {
     /// Returns the survey of `--information`, and what its bits are those of. `None` for a type without numbers.
     fn survey(&self, options: &InspectOptions) -> Result<Option<(&'static str, BitSurvey)>> {
         let array = self.source;
-        if let Some(survey) = codes(array, self.stored.present.as_ref())? {
+        if let Some(survey) = codes(array, self.fold.array.present.as_ref())? {
             return Ok(Some(("codes", survey)));
         }
         let Some(numbers) = Numbers::new(&array.data_type) else { return Ok(None) };
         // No value of `bool` counts as missing.
         let missing = options.cf.missing.as_ref().filter(|_| array.data_type.number().is_some());
         let missing = cf::missing_values(array, numbers.number_type(), missing)?;
-        let fill_bits = numbers.fill_bits(array);
-        Ok(Some(("values", BitSurvey::new(self.stored.clone(), numbers, &missing, fill_bits, false))))
+        let fill_bits = numbers.fill_of(array);
+        Ok(Some(("values", BitSurvey::new(self.fold.array.clone(), numbers, &missing, fill_bits, false))))
     }
 
     /// Returns the bytes that a thread needs at a time.
     fn needed_bytes(&self, options: &InspectOptions) -> u64 {
-        let (stored, draws) = (self.stored, options.draws || options.preview.is_some());
+        let (stored, draws) = (self.fold.array, options.draws || options.preview.is_some());
         let reads_chunks = draws || self.listing.is_some_and(|listing| !listing.present.is_empty());
         // A picture needs whole chunks, and codes are made of whole chunks.
         let suggests_codecs = options.suggested_type().is_some();
@@ -205,24 +205,24 @@ impl Contents<'_> {
 
     /// Answers the requests, one after the other.
     fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<()> {
-        let numbers = CfNumbers::new(self.source, &options.cf)?;
+        let numbers = Numbers::as_cf(self.source, &options.cf)?;
         let is_asked = options.reads_all_values() || options.preview.is_some() || options.suggest.is_some();
         if numbers.is_none() && is_asked {
             result.warnings.push(no_statistics(&self.source.data_type));
         }
         let is_readable = if let Some(numbers) = &numbers { self.values(numbers, options, result)? } else { false };
         if let (Some(Suggest::Ways { sample }), true, Some(listing)) = (options.suggest, is_readable, self.listing) {
-            self.progress.start("sample", None);
+            self.fold.progress.start("sample", None);
             let tried = self.ways(listing, sample, options);
-            self.progress.finish();
+            self.fold.progress.finish();
             result.ways = Some(tried?);
         }
         if options.information && is_readable {
             result.information = self.information(options, result)?;
         }
         // Single chunks are requested by key, so that anything else with this key is reported.
-        let stored = &StoredArray { present: None, ..self.stored.clone() };
-        let requested = Contents { stored, ..*self };
+        let stored = &StoredArray { present: None, ..self.fold.array.clone() };
+        let requested = Contents { fold: Fold { array: stored, ..self.fold }, ..*self };
         if let Some(chunk) = &options.chunk {
             let (found, finding) = inspect_chunk(stored, &self.source.store, chunk)?;
             result.chunk = Some(found);
@@ -240,14 +240,14 @@ impl Contents<'_> {
     /// Adds a fault of a chunk as a finding.
     fn found(&self, fault: ChunkFault, result: &mut ArrayResult) -> Result<()> {
         let chunk = position(fault.index, &self.source.metadata);
-        let key = self.stored.key(fault.index);
-        let error = explain(fault, &self.stored.metadata, &self.source.store, None);
+        let key = self.fold.array.key(fault.index);
+        let error = explain(fault, &self.fold.array.metadata, &self.source.store, None);
         result.warnings.push(finding(error, code::CHUNK_CORRUPT)?.at_key(key).at_chunk(chunk));
         Ok(())
     }
 
     /// Makes the passes. Returns false if a chunk could not be read, which is a finding.
-    fn values(&self, numbers: &CfNumbers, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool> {
+    fn values(&self, numbers: &Numbers, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool> {
         let is_counted = options.stats || options.histogram.is_some();
         let metadata = &self.source.metadata;
         if is_counted && num_elements(&metadata.shape).is_none() {
@@ -260,14 +260,14 @@ impl Contents<'_> {
         let request = quantize.as_ref().map(|quantize| Request::new(self.source, &change, quantize));
         let request = request.transpose()?;
         if request.is_some() {
-            refuse_nested_shards(self.stored, &self.source.store)?;
+            refuse_nested_shards(self.fold.array, &self.source.store)?;
         }
         if !is_counted && request.is_none() {
             return Ok(true);
         }
         match self.passes(numbers, options, request.as_ref(), result) {
             Err(Stop::Fault(fault)) if is_counted => self.found(fault, result).map(|()| false),
-            Err(Stop::Fault(fault)) => Err(explain(fault, &self.stored.metadata, &self.source.store, None)),
+            Err(Stop::Fault(fault)) => Err(explain(fault, &self.fold.array.metadata, &self.source.store, None)),
             Err(Stop::Error(error)) => Err(error),
             Ok(()) => Ok(true),
         }
@@ -275,13 +275,12 @@ impl Contents<'_> {
 
     fn passes(
         &self,
-        numbers: &CfNumbers,
+        numbers: &Numbers,
         options: &InspectOptions,
         request: Option<&Request<'_>>,
         result: &mut ArrayResult,
     ) -> Result<(), Stop> {
-        let fold = Fold { array: self.stored, driver: self.driver, progress: self.progress };
-        let wanted = options.histogram;
+        let (fold, wanted) = (self.fold, options.histogram);
         let stats = (options.stats || wanted.is_some()).then(|| Stats::new(numbers));
         let bins = |range| {
             let histogram = Histogram::new(numbers.number_type(), wanted?.bins, range);
@@ -299,11 +298,11 @@ impl Contents<'_> {
         let figures = figures.transpose().map_err(Stop::Fault)?;
 
         let quantization = request.map(|request| {
-            let lacks_chunks = self.stored.objects().len() < self.stored.metadata.num_chunks();
+            let lacks_chunks = self.fold.array.objects().len() < self.fold.array.metadata.num_chunks();
             let survey = surveyor.map_or_else(FirstPassStats::default, |surveyor| {
                 surveyor.survey(extents, lacks_chunks || found.lacks_chunks)
             });
-            request.first_fit(|target, fit| request.resolve(target, &survey, fit))
+            request.first_fit(|candidate| request.resolve(candidate, &survey))
         });
         let quantization = quantization.transpose().map_err(Stop::Error)?;
         let range = figures.as_ref().and_then(range_of);
@@ -328,8 +327,8 @@ impl Contents<'_> {
     /// Makes one pass over all chunks. A chunk that cannot be read is a finding.
     fn information(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<Option<InformationResult>> {
         let Some((of, survey)) = self.survey(options)? else { return Ok(None) };
-        let driver = narrowed(self.driver, survey.threads_of(Budget::new(&options.common))?)?;
-        match survey.run(&driver, self.progress) {
+        let driver = narrowed(self.fold.driver, survey.threads_of(Budget::new(&options.common))?)?;
+        match survey.run(&driver, self.fold.progress) {
             Ok(found) => Ok(Some(self.described(survey.number_type(), of, &found))),
             Err(fault) => self.found(fault, result).map(|()| None),
         }
@@ -612,7 +611,7 @@ fn decode(chain: &BoundChain, mut bytes: Vec<u8>, valid: &[u64], stages: &mut Ve
             outcome.as_ref().is_err_and(|fault| matches!(fault.kind, ChainFaultKind::Codec(CodecError::Checksum(_))));
         let array = codec.decoded.array().filter(|_| error.is_none());
         stages.push(ChunkStage {
-            codec: codec.name.clone(),
+            codec: codec.metadata.name.clone(),
             place: number as u64,
             bytes_encoded: bytes.len() as u64,
             bytes: error.is_none().then_some(decoded.len() as u64),

@@ -6,9 +6,8 @@
 
 use serde::Serialize;
 
-use super::error::help_of;
 use super::transcode_result::SampleResult;
-use super::{ArrayDrawing, ArrayReading, Failure, OperationError, figure};
+use super::{ArrayDrawing, ArrayReading, Failure, figure};
 use crate::data_type::DataType;
 use crate::diagnostic::Diagnostic;
 use crate::metadata::{ArrayDocument, ChunkGrid, ChunkKeyEncoding, CodecMetadata, Json, Object};
@@ -30,7 +29,7 @@ pub enum InspectResult {
 
 impl InspectResult {
     /// Returns the nodes that could not be read. Their errors are of [`FaultClass::Environment`](super::FaultClass).
-    pub fn failures(&self) -> &[UnreadNode] {
+    pub fn failures(&self) -> &[Unread] {
         match self {
             InspectResult::Array(_) => &[],
             InspectResult::Group(group) => &group.failures,
@@ -84,25 +83,11 @@ pub struct GroupResult {
     pub warnings: Vec<Diagnostic>,
     /// The nodes that could not be read, and those whose chunks could not.
     #[serde(skip)]
-    pub failures: Vec<UnreadNode>,
+    pub failures: Vec<Unread>,
 }
 
-/// The reason why a node could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnreadNode {
-    /// The error with its causes, on one line.
-    pub message: String,
-    /// The next step.
-    pub help: Option<String>,
-}
-
-impl UnreadNode {
-    /// Returns what an error says.
-    pub fn new(error: &OperationError) -> Self {
-        UnreadNode { message: error.in_one_line(), help: help_of(error).map(str::to_owned) }
-    }
-}
+/// The reason why a node could not be read: the error with its causes, on one line, and the next step.
+pub type Unread = (String, Option<String>);
 
 /// Sums over arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -323,7 +308,6 @@ pub struct SuggestionResult {
 /// The bitwise real information of an array: the mutual information of each bit and the same bit of the neighbour (M.
 /// Klöwer et al. 2021, Nature Computational Science 1, 713-724).
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct InformationResult {
     /// The type of the analysed bits: of the array, or of its codes.
     pub data_type: String,
@@ -342,7 +326,6 @@ pub struct InformationResult {
 
 /// The information along a dimension.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct DimensionInformation {
     /// Number of the dimension.
     pub axis: u64,
@@ -366,7 +349,6 @@ pub struct DimensionInformation {
 
 /// The bits that keep a share of the information: of the significand, or of an integer after its sign.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct KeptBits {
     /// Share of the information, from 0 to 1.
     pub share: f64,
@@ -558,7 +540,7 @@ fn rows(pipeline: &Pipeline, has_many_shapes: bool) -> Vec<StageRow> {
         let sharding =
             if let BoundConfiguration::Sharding(sharding) = &stage.configuration { Some(sharding) } else { None };
         StageRow {
-            codec: stage.name.clone(),
+            codec: stage.metadata.name.clone(),
             kind: stage.kind.map(CodecKind::name),
             configuration: stage.metadata.configuration.clone().map(Json::from),
             output: stage.output.as_ref().map(|output| representation(output, has_many_shapes)).unwrap_or_default(),

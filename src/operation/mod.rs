@@ -44,7 +44,7 @@ use stored::stored_array;
 
 use crate::engine::Driver;
 
-use cf::{CfNumbers, Member, Numbers};
+use cf::Numbers;
 use document::{Documents, GroupReading};
 pub use drawing::{ArrayDrawing, ComparedArray, LevelResult};
 use histogram::{Histogram, Stats};

@@ -18,23 +18,15 @@ use crate::metadata::v2;
 /// The first bytes of every file.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// An array in memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NpyArray {
-    /// The data type of the elements.
-    pub data_type: DataType,
-    /// The shape, in elements.
-    pub shape: Vec<u64>,
-    /// The elements in C order, in the byte order of this machine.
-    pub elements: Vec<u8>,
-}
-
 /// The sentence about a file that ends in its header.
 const TRUNCATED: &str = "the .npy header is cut off";
 
 fn malformed(reason: impl Display) -> String {
     format!("the .npy header is malformed: {reason}")
 }
+
+/// A data type and a shape, and the elements in C order and the byte order of this machine.
+pub type NpyArray = ((DataType, Vec<u64>), Vec<u8>);
 
 /// Reads a file.
 pub fn read(file: &[u8]) -> Result<NpyArray, String> {
@@ -62,12 +54,11 @@ pub fn read(file: &[u8]) -> Result<NpyArray, String> {
     if fortran_order && shape.len() > 1 && !elements.is_empty() {
         let order: Vec<usize> = (0..shape.len()).rev().collect();
         let mut ordered = vec![0; elements.len()];
-        let transpose = Transpose::new(&shape, &order, size);
-        let decoded = transpose.and_then(|transpose| transpose.decode(&elements, &mut ordered));
-        decoded.map_err(malformed)?;
+        let transpose = Transpose::new(&shape, &order, size).ok_or_else(|| malformed("its shape is too large"))?;
+        transpose.decode(&elements, &mut ordered).map_err(malformed)?;
         elements = Cow::Owned(ordered);
     }
-    Ok(NpyArray { data_type, shape, elements: elements.into_owned() })
+    Ok(((data_type, shape), elements.into_owned()))
 }
 
 /// Returns a `.npy` file with these elements, which are in C order and the byte order of this machine.

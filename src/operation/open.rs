@@ -2,8 +2,9 @@
 //!
 //! The reason why there is no node: the path does not exist, or is something else. Also what the user probably meant.
 
-use super::document::{DocumentError, NODE_KEYS, document_help, has_documents, read_documents};
+use super::document::{DocumentError, document_help, has_documents, read_documents};
 use super::{Documents, NodePath, OperationError, Result, xarray};
+use crate::array::listing::is_document;
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::diagnostic::{Diagnostic, Profile, code};
@@ -17,8 +18,6 @@ use crate::store::{EntryKind, FileFormat, Location, Node, StoreError, file::FIRS
 pub struct ArrayReading {
     /// The root.
     pub node: Node,
-    /// The name for messages.
-    pub store: String,
     /// The store and path, for findings.
     pub node_path: NodePath,
     /// The documents as read. Their faults are in `diagnostics`.
@@ -96,13 +95,13 @@ impl ArrayReading {
         diagnostics.extend(about_attributes.into_iter().map(|found| found.at_key(".zattrs")));
         diagnostics.extend(of_documents);
         node_path.locate(&mut diagnostics, key);
-        let store = node_path.name();
-        ArrayReading { node, store, node_path, documents, members, metadata, data_type, pipeline, diagnostics }
+        ArrayReading { node, node_path, documents, members, metadata, data_type, pipeline, diagnostics }
     }
 
     /// Returns the array, with all faults as warnings. An error if its grid is not known.
     pub fn into_array(self) -> Result<OpenedArray> {
-        let ArrayReading { node, store, documents, diagnostics: warnings, .. } = self;
+        let ArrayReading { node, documents, diagnostics: warnings, .. } = self;
+        let store = self.node_path.name();
         let (Some(metadata), Some(data_type), Some(pipeline)) = (self.metadata, self.data_type, self.pipeline) else {
             return Err(OperationError::data(format!("the chunk grid of `{store}` is not known"))
                 .with_help("the grids `regular` and `rectilinear` are read"));
@@ -168,26 +167,6 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
             None
         }
     }
-}
-
-/// Reads an array's metadata as far as possible. An error only if there is no array to read. Findings are judged under
-/// [`Profile::Read`].
-pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading> {
-    let node_path = NodePath::new(store, node)?;
-    let node = node_path.node(store)?;
-    let documents = open_documents(&node, &node_path.name())?;
-    if documents.kind == NodeKind::Group {
-        let (name, help) = (node_path.name(), arrays_help(&node, &node_path.name()));
-        return Err(OperationError::environment(format!("`{name}` is a group, not an array")).with_help(help));
-    }
-    Ok(read_array_of(node_path, node, documents))
-}
-
-/// Reads an array from its documents, which are already read.
-pub fn read_array_of(node_path: NodePath, node: Node, documents: Documents) -> ArrayReading {
-    let mut reading = ArrayReading::new(node_path, node, documents);
-    Profile::Read.judge(&mut reading.diagnostics);
-    reading
 }
 
 /// Reads the documents of a node. An error if there are none. `name` is for messages.
@@ -283,20 +262,22 @@ pub fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
 
 /// Opens an array under a profile. The error lists all its faults.
 pub fn open_array(store: &Location, node: Option<&str>, profile: Profile) -> Result<OpenedArray> {
-    opened_as(profile, read_array(store, node)?)
+    let node_path = NodePath::new(store, node)?;
+    let node = node_path.node(store)?;
+    let documents = open_documents(&node, &node_path.name())?;
+    if documents.kind == NodeKind::Group {
+        let (name, help) = (node_path.name(), arrays_help(&node, &node_path.name()));
+        return Err(OperationError::environment(format!("`{name}` is a group, not an array")).with_help(help));
+    }
+    opened(profile, ArrayReading::new(node_path, node, documents))
 }
 
-/// Opens an array that is already read, under a profile.
-pub fn opened_as(profile: Profile, mut reading: ArrayReading) -> Result<OpenedArray> {
+/// Opens an array that is already read, under a profile. The error lists all its faults.
+pub fn opened(profile: Profile, mut reading: ArrayReading) -> Result<OpenedArray> {
     profile.judge(&mut reading.diagnostics);
-    opened(reading)
-}
-
-/// Opens an array that is already read. The error lists all its faults.
-pub fn opened(reading: ArrayReading) -> Result<OpenedArray> {
     let errors: Vec<_> = reading.diagnostics.iter().filter(|found| found.is_error()).cloned().collect();
     if !errors.is_empty() {
-        return Err(refusal(&format!("the metadata of `{}` has errors", reading.store), &errors));
+        return Err(refusal(&format!("the metadata of `{}` has errors", reading.node_path.name()), &errors));
     }
     reading.into_array()
 }
@@ -501,8 +482,4 @@ fn is_chunk(file: &Node, owner: &Node) -> bool {
     // A web server may answer for the folder `c` with a page. Elsewhere a file of this name is the chunk of a scalar.
     let is_page = key == "/c" && !file.capabilities().lists;
     is_array && !is_page && parts.enumerate().all(|(index, part)| is_index(part) || (index == 0 && part == "c"))
-}
-
-fn is_document(name: &str) -> bool {
-    NODE_KEYS.contains(&name) || matches!(name, ".zattrs" | ".zmetadata")
 }

@@ -80,12 +80,7 @@ impl CompressionGoal {
 
     /// Returns the name in `--compress`: `auto`, `auto:fast`.
     pub const fn name(self) -> &'static str {
-        match self {
-            CompressionGoal::Balanced => "auto",
-            CompressionGoal::Fast => "auto:fast",
-            CompressionGoal::Small => "auto:small",
-            CompressionGoal::Any => "auto:any",
-        }
+        ["auto", "auto:fast", "auto:small", "auto:any"][self as usize]
     }
 }
 
@@ -151,19 +146,14 @@ pub struct QuantizeOptions {
 }
 
 impl QuantizeForm {
-    /// The names in options and reports.
+    /// The names in options and reports, in the order of the forms.
     pub const NAMES: [(&str, QuantizeForm); 3] =
         [("codecs", QuantizeForm::Codecs), ("cf", QuantizeForm::Cf), ("plain", QuantizeForm::Plain)];
 
     /// Returns the name in options and reports.
     pub fn name(self) -> &'static str {
-        named(&Self::NAMES, self)
+        Self::NAMES[self as usize].0
     }
-}
-
-/// Returns the name of a value. The table contains all values.
-fn named<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
-    names.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
 }
 
 impl QuantizeOptions {
@@ -186,7 +176,6 @@ impl QuantizeOptions {
 
 /// `--keep-bits`: the number of explicit significand bits that floats keep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub enum KeepBits {
     /// The number of bits.
@@ -572,7 +561,7 @@ pub enum ValidateLevel {
 }
 
 impl ValidateLevel {
-    /// The names on the command line.
+    /// The names on the command line, in the order of the levels.
     pub const NAMES: [(&str, ValidateLevel); 4] = [
         ("metadata", ValidateLevel::Metadata),
         ("keys", ValidateLevel::Keys),
@@ -582,7 +571,7 @@ impl ValidateLevel {
 
     /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
-        named(&Self::NAMES, self)
+        Self::NAMES[self as usize].0
     }
 }
 

@@ -7,15 +7,15 @@
 use std::ops::Range;
 
 use super::drawing::{Comparison, PreviewAxis, PreviewIndex, finite_range};
-use super::open::{self, opened, read_array_of};
+use super::open::{open_array, opened};
 use super::{
-    Budget, CfNumbers, CfOptions, ComparedArray, FaultClass, Histogram, LevelResult, Missing, NodePath, OpenedArray,
-    OperationError, QuantizationResult, Result, TranscodeOptions, TranscodeResult, document::read_documents, explain,
-    new_driver, stored_array, transcode_result::NodeResult,
+    ArrayReading, Budget, CfOptions, ComparedArray, FaultClass, Histogram, LevelResult, Missing, NodePath, Numbers,
+    OpenedArray, OperationError, QuantizationResult, Result, TranscodeOptions, TranscodeResult,
+    document::read_documents, explain, new_driver, stored_array, transcode_result::NodeResult,
 };
 use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, OpenedObject, StoredArray};
 use crate::codec::region::as_index;
-use crate::diagnostic::Profile;
+use crate::diagnostic::{Profile, quantity::approximate};
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress, Silent};
 use crate::grid::{Region, ravel};
 use crate::metadata::{ArrayMetadata, Json, Number};
@@ -228,13 +228,13 @@ pub(super) fn units(metadata: &ArrayMetadata) -> Option<String> {
 /// An accumulator of the pixels of a slice.
 pub(super) struct SliceReader<'a> {
     slice: &'a Slice,
-    numbers: &'a CfNumbers,
+    numbers: &'a Numbers,
     /// The value of elements that are not stored. NaN if they count as missing.
     absent: f64,
 }
 
 /// A rectangle of pixels.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pixels {
     rows: Range<usize>,
     columns: Range<usize>,
@@ -314,7 +314,7 @@ impl Accumulator for SliceReader<'_> {
 }
 
 impl<'a> SliceReader<'a> {
-    pub(super) fn new(slice: &'a Slice, source: &OpenedArray, numbers: &'a CfNumbers) -> Self {
+    pub(super) fn new(slice: &'a Slice, source: &OpenedArray, numbers: &'a Numbers) -> Self {
         let fill = source.fill_value.as_ref();
         SliceReader { slice, numbers, absent: fill.map_or(f64::NAN, |fill| numbers.value(&fill.0)) }
     }
@@ -330,7 +330,6 @@ impl<'a> SliceReader<'a> {
 
     /// Returns the value of each pixel in row-major order, with absent elements that have a value. NaN if nothing
     /// counted.
-    #[expect(clippy::cast_precision_loss, reason = "a mean of a few million values")]
     pub(super) fn values(&self, picture: &Pixels) -> Vec<f64> {
         let [down, right] = &self.slice.sides;
         let absent_counts = self.counts(self.absent);
@@ -342,10 +341,10 @@ impl<'a> SliceReader<'a> {
                 let elements = (rows.end - rows.start).saturating_mul(columns.end - columns.start);
                 let absent = elements.saturating_sub(pixel.seen);
                 if absent_counts && absent > 0 {
-                    pixel.sum += self.absent * absent as f64;
+                    pixel.sum += self.absent * approximate(absent);
                     pixel.count += absent;
                 }
-                values.push(if pixel.count == 0 { f64::NAN } else { pixel.sum / pixel.count as f64 });
+                values.push(if pixel.count == 0 { f64::NAN } else { pixel.sum / approximate(pixel.count) });
             }
         }
         values
@@ -377,7 +376,7 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
     // The coordinate only decides which way up a picture is, so a fault in it is not reported.
     let documents = read_documents(&node).ok()??;
     let node_path = NodePath { store: node.name(), path: "/".to_owned() };
-    let coordinate = opened(read_array_of(node_path, node, documents)).ok()?;
+    let coordinate = opened(Profile::Read, ArrayReading::new(node_path, node, documents)).ok()?;
     let attribute = |name| coordinate.metadata.attributes.get(name).and_then(Json::as_str);
     let is_latitude = attribute("standard_name") == Some("latitude")
         || attribute("units").is_some_and(|units| UNITS.contains(&units));
@@ -386,7 +385,7 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
     if !(is_latitude && is_small && array.metadata.shape.len() == 1 && array.metadata.shape[0] > 1) {
         return None;
     }
-    let numbers = CfNumbers::new(&coordinate, &CfOptions { missing: None, unpacks: true }).ok()??;
+    let numbers = Numbers::as_cf(&coordinate, &CfOptions { missing: None, unpacks: true }).ok()??;
     // A coordinate is monotonic (CF conventions), so two of its values give the direction.
     let slice = Slice::in_middle(&array.metadata.shape, &[&array], 2)?;
     let fold = Fold { array: &array, driver, progress: &Silent };
@@ -446,7 +445,7 @@ struct Comparing<'a> {
 struct Readable {
     opened: OpenedArray,
     array: StoredArray,
-    numbers: CfNumbers,
+    numbers: Numbers,
 }
 
 impl Comparing<'_> {
@@ -503,7 +502,7 @@ impl Readable {
     /// Opens an array, or its selected part. `taken` is the first index and the one after the last along each
     /// dimension.
     fn open(store: &Location, path: &str, taken: Option<&[[u64; 2]]>, options: &CfOptions) -> Result<Self> {
-        let mut opened = open::open_array(store, Some(path), Profile::AnyFillValue)?;
+        let mut opened = open_array(store, Some(path), Profile::AnyFillValue)?;
         if let Some(taken) = taken {
             let (start, shape) = taken.iter().map(|[start, stop]| (*start, stop.saturating_sub(*start))).unzip();
             opened.metadata = opened.metadata.part(&Region { start, shape });
@@ -513,8 +512,8 @@ impl Readable {
         Ok(Readable { opened, array, numbers })
     }
 
-    fn numbers(opened: &OpenedArray, options: &CfOptions) -> Result<CfNumbers> {
-        let numbers = CfNumbers::new(opened, options)?;
+    fn numbers(opened: &OpenedArray, options: &CfOptions) -> Result<Numbers> {
+        let numbers = Numbers::as_cf(opened, options)?;
         numbers.ok_or_else(|| OperationError::data("its values are not real numbers"))
     }
 }

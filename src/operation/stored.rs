@@ -3,7 +3,7 @@
 
 use super::inspect_result::StorageResult;
 use crate::array::{Fault, Listing, ReadBuffers, ShardLayout, StoredArray, UnexpectedKeyKind, position};
-use crate::codec::{BindError, BoundChain};
+use crate::codec::{BindError, BoundChain, ChunkWriting, ElementSize};
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::engine::{Driver, PrefetchPlan, ahead::reads_of_object, listing::list};
 use crate::metadata::{ArrayMetadata, array::num_elements};
@@ -33,9 +33,7 @@ pub(crate) fn new_array(array: Parts<'_>, hoisted: usize, write_empty: bool) -> 
 
 fn bind_chain(pipeline: &Pipeline, write_empty: bool) -> Result<BoundChain, BindError> {
     let mut chain = BoundChain::bind(pipeline)?;
-    if write_empty {
-        chain.write_empty_chunks();
-    }
+    chain.write_with(ChunkWriting { empty: write_empty, ..chain.writing });
     Ok(chain)
 }
 
@@ -52,7 +50,8 @@ pub(crate) fn listed(array: &OpenedArray, driver: &Driver) -> Result<Listing> {
 
 /// Binds an array whose chunks are not decoded to elements, or only by a caller that knows how.
 pub(crate) fn opaque_array(array: Parts<'_>, store: &str) -> Result<StoredArray> {
-    bound(array, 0, BoundChain::bind_opaque).map_err(|error| undecoded(error, store))
+    bound(array, 0, |pipeline| BoundChain::bind_elements(pipeline, ElementSize::Unread))
+        .map_err(|error| undecoded(error, store))
 }
 
 fn bound(
@@ -71,7 +70,7 @@ fn bound(
 /// quantised.
 pub(crate) fn refuse_nested_shards(array: &StoredArray, store: &str) -> Result<()> {
     let mut codecs = array.chain.codecs().iter();
-    if array.layout.is_some() || !codecs.any(|codec| codec.name == "sharding_indexed") {
+    if array.layout.is_some() || !codecs.any(|codec| codec.metadata.name == "sharding_indexed") {
         return Ok(());
     }
     let what = "that are compressed, inside others or behind other codecs";

@@ -58,13 +58,7 @@ pub enum RouteName {
 impl RouteName {
     /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
-        match self {
-            RouteName::Copy => "copy",
-            RouteName::Recode => "recode",
-            RouteName::Reshard => "reshard",
-            RouteName::Rechunk => "rechunk",
-            RouteName::Metadata => "metadata",
-        }
+        ["copy", "recode", "reshard", "rechunk", "metadata"][self as usize]
     }
 }
 
@@ -253,7 +247,6 @@ pub const NO_KS_TEST: &str = "the result can hold more than 2^20 different value
 /// Comparison of DEST with SOURCE as readers decode them, over points that are finite in both. An undefined measure is
 /// `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct QualityResult {
     /// Number of points that are finite in SOURCE and in DEST.
     pub points: u64,
@@ -336,7 +329,6 @@ impl Totals {
 /// Chunks that represent an array: one of each stretch of equal length, in C order of the grid. Their positions are
 /// pseudorandom and the same each time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct SampleResult {
     /// Number of chunks in the sample.
     pub chunks: u64,
@@ -352,7 +344,6 @@ pub struct SampleResult {
 
 /// The estimated size and time of an array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EstimateResult {
     /// Bytes of the stored chunks, including shard indexes.
     pub bytes_stored: u64,
@@ -368,7 +359,6 @@ pub struct EstimateResult {
 
 /// The choice of `--compress auto`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct CompressionResult {
     /// `auto`, `auto:fast`, `auto:small` or `auto:any`.
     pub goal: String,
@@ -382,7 +372,6 @@ pub struct CompressionResult {
 
 /// A chain, and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct TriedResult {
     /// Short name for `--compress`. `numcodecs.pcodec` is listed too, although `--compress` does not accept it.
     pub compress: String,

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use self::array::{ArrayCheck, UNLISTED};
 use super::against;
-use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, read_hierarchy};
+use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, read_hierarchy};
 use super::progress::{Progress, SubProgress};
 use super::validate_result::{AbsentChunks, CheckedStore, Failures, Unchecked};
 use super::{
@@ -134,7 +134,7 @@ impl ValidateReport<'_> {
             Ok(found) => found.into_iter().for_each(|found| self.findings.push(found)),
             Err(error) => self.failures.push(Some(&name), None, None, error),
         }
-        for UnreadFolder { path, error } in unread {
+        for (path, error) in unread {
             self.failures.push(Some(&name), Some(&path), None, error);
         }
         Some(checked)
@@ -286,9 +286,9 @@ mod tests {
         let node_path = NodePath { store: "s".into(), path: "/a".into() };
         let mut failures = Failures::default();
         for index in 0..150 {
-            failures.push_chunk(&node_path, index + 1, format!("a/c/{index}"), OperationError::environment("gone"));
+            failures.push_chunk(&node_path, format!("a/c/{index}"), OperationError::environment("gone"));
         }
-        failures.push_more_chunks(&node_path, 150);
+        failures.push_more_chunks(&node_path);
         assert_eq!((failures.named.len(), failures.errors.len()), (101, 101));
         assert_eq!(failures.named[100].message, "50 further chunks of `s/a` cannot be read");
         assert_eq!(failures.named[99].key.as_deref(), Some("a/c/99"));

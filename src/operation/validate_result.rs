@@ -215,6 +215,8 @@ pub(super) const MAX_CHUNK_FAILURES: u64 = 100;
 pub(super) struct Failures {
     pub(super) named: Vec<Failure>,
     pub(super) errors: Vec<OperationError>,
+    /// The number of unreadable chunks of the present array.
+    unread: u64,
 }
 
 impl Failures {
@@ -222,17 +224,18 @@ impl Failures {
         self.push(Some(&node_path.store), Some(&node_path.path), None, error);
     }
 
-    /// Adds the `number`-th chunk of an array that could not be read, up to a maximum number.
-    pub(super) fn push_chunk(&mut self, node_path: &NodePath, number: u64, key: String, error: OperationError) {
+    /// Adds a chunk of the present array that could not be read, up to a maximum number.
+    pub(super) fn push_chunk(&mut self, node_path: &NodePath, key: String, error: OperationError) {
+        self.unread += 1;
         // An interrupt decides the exit status, so it is never left out.
-        if number <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
+        if self.unread <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
             self.push(Some(&node_path.store), Some(&node_path.path), Some(key), error);
         }
     }
 
-    /// Adds the number of unreadable chunks of an array that were not named.
-    pub(super) fn push_more_chunks(&mut self, node_path: &NodePath, count: u64) {
-        let more = count.saturating_sub(MAX_CHUNK_FAILURES);
+    /// Adds the number of unreadable chunks of the present array that were not named. They count for no other.
+    pub(super) fn push_more_chunks(&mut self, node_path: &NodePath) {
+        let more = std::mem::take(&mut self.unread).saturating_sub(MAX_CHUNK_FAILURES);
         if more > 0 {
             let message = format!("{more} further chunks of `{}` cannot be read", node_path.name());
             self.push_node(node_path, OperationError::environment(message));

@@ -57,8 +57,6 @@ pub struct ShardingStage {
 /// A codec in the chain, and the representation of the chunk after it.
 #[derive(Debug, Clone)]
 pub struct Stage {
-    /// The codec's name.
-    pub name: String,
     /// The metadata as in the document.
     pub metadata: CodecMetadata,
     /// The kinds of its input and output. `None` for an unknown codec.
@@ -107,14 +105,8 @@ impl Pipeline {
         let mut stages = Vec::with_capacity(codecs.len());
         for known in codecs {
             let (configuration, output) = bind(&known, before.as_ref(), diagnostics);
-            stages.push(Stage {
-                name: known.codec.name.clone(),
-                metadata: known.codec.clone(),
-                kind: known.kind,
-                configuration,
-                output: output.clone(),
-            });
-            before = output;
+            before.clone_from(&output);
+            stages.push(Stage { metadata: known.codec.clone(), kind: known.kind, configuration, output });
         }
         Pipeline { input, stages }
     }
@@ -147,7 +139,7 @@ impl Pipeline {
     pub fn has_checksum(&self) -> bool {
         self.stages.iter().any(|stage| match &stage.configuration {
             BoundConfiguration::Sharding(sharding) => sharding.inner.has_checksum(),
-            _ => registry::find(&stage.name)
+            _ => registry::find(&stage.metadata.name)
                 .and_then(|entry| entry.codec)
                 .is_some_and(|kind| (kind.stores_checksum)(stage.metadata.configuration.as_ref())),
         })
@@ -255,7 +247,7 @@ fn bind(known: &KnownCodec<'_>, before: Option<&Representation>, found: &mut Vec
             let size = stage.as_ref().map(shard_size).map(Representation::Bytes);
             (stage.map_or(BoundConfiguration::Other, BoundConfiguration::Sharding), size)
         }
-        Some(own) => of_array(own.bind(codec, array, registry::inner_kind, found)),
+        Some(own) => of_array(own.bind(codec, array, found)),
         None => (BoundConfiguration::Other, None),
     };
     match before {
@@ -275,7 +267,7 @@ fn bind_bytes(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Bound {
     let reported = diagnostics.len();
-    let parsed = kind.and_then(|kind| BytesCodec::parse(kind, codec, registry::inner_kind, diagnostics));
+    let parsed = kind.and_then(|kind| BytesCodec::parse(kind, codec, diagnostics));
     let is_faulty = diagnostics[reported..].iter().any(|found| Profile::Read.forbids(found));
     let size = match before {
         Some(Representation::Bytes(size)) => Some(*size),

@@ -11,7 +11,7 @@ use super::formats::{SHOWS_ALL, first_shown, path_of};
 use super::quantity;
 use super::table::{wrap, wrapped, write_hanging};
 use super::terminal::{Role, Style, one_line};
-use crate::array::listing::DOCUMENT_KEYS;
+use crate::array::listing::is_document;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::operation::error::{help_of, says_more};
 
@@ -333,7 +333,6 @@ fn stray(location: &Location) -> String {
     let node = location.node.as_deref().unwrap_or_default().trim_matches('/');
     let key = location.key.as_deref().unwrap_or_default();
     let below = if node.is_empty() { Some(key) } else { key.strip_prefix(node).and_then(|key| key.strip_prefix('/')) };
-    let is_document = |key: &str| DOCUMENT_KEYS.contains(&key.rsplit('/').next().unwrap_or_default());
     let stray = below.filter(|key| !key.is_empty() && !is_document(key));
     stray.map_or_else(String::new, |key| format!("/{key}"))
 }

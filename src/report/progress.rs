@@ -5,7 +5,7 @@ use super::table::{WIDTH, cut, width};
 use super::terminal::{self, Output, one_line};
 use crate::operation::progress::Progress;
 use std::convert::Infallible;
-use std::io::{Write, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +51,7 @@ impl Progress for ProgressBar {
 fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infallible>) {
     /// Age in seconds at which the weight of past work in the rate is a tenth.
     const LATELY: f64 = 15.0;
-    let is_terminal = Output::Error.is_terminal();
+    let is_terminal = stderr().is_terminal();
     let interval = Duration::from_millis(if is_terminal { 100 } else { 1000 });
     // In a file, an escape sequence would be text, so spaces erase the line there.
     let erase = |shown: usize| if is_terminal { "\r\x1b[2K".to_owned() } else { format!("\r{:shown$}\r", "") };

@@ -7,7 +7,7 @@ use crate::diagnostic::Severity;
 use crate::store::machine;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, RgbColor, Style as Ansi};
-use std::io::{self, IsTerminal, Write, stderr, stdout};
+use std::io::{self, Write, stderr, stdout};
 
 /// The minimum width that text is fitted to, in columns.
 const LEAST_WIDTH: usize = 40;
@@ -19,16 +19,6 @@ pub enum Output {
     Result,
     /// stderr.
     Error,
-}
-
-impl Output {
-    /// True if the stream is a terminal.
-    pub fn is_terminal(self) -> bool {
-        match self {
-            Output::Result => stdout().is_terminal(),
-            Output::Error => stderr().is_terminal(),
-        }
-    }
 }
 
 /// Returns the columns and lines of the terminal of a stream. `None` if it is not a terminal, or its columns are
@@ -139,15 +129,9 @@ impl Style {
 /// Line ends pass, and the colours of [`Style`](super::terminal::Style) if there are any. Characters that change the
 /// direction of writing are escaped, too. A character must not be divided between two writes.
 pub struct Defused<'a> {
-    output: &'a mut dyn Write,
-    has_colours: bool,
-}
-
-impl<'a> Defused<'a> {
-    /// Returns a writer to `output`. If `has_colours`, escape sequences for colours pass, and no others.
-    pub fn new(output: &'a mut dyn Write, has_colours: bool) -> Self {
-        Defused { output, has_colours }
-    }
+    pub output: &'a mut dyn Write,
+    /// True if escape sequences for colours pass. No others do.
+    pub has_colours: bool,
 }
 
 impl Write for Defused<'_> {
@@ -189,7 +173,7 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     }
     let mut line = Vec::with_capacity(text.len());
     // Writing to a vector never fails.
-    let _ = Defused::new(&mut line, false).write_all(text.as_bytes());
+    let _ = Defused { output: &mut line, has_colours: false }.write_all(text.as_bytes());
     Cow::Owned(String::from_utf8_lossy(&line).replace('\n', "\\n"))
 }
 
@@ -220,7 +204,7 @@ mod tests {
 
     fn defused(text: &str, has_colours: bool) -> String {
         let mut output = Vec::new();
-        Defused::new(&mut output, has_colours).write_all(text.as_bytes()).unwrap();
+        Defused { output: &mut output, has_colours }.write_all(text.as_bytes()).unwrap();
         String::from_utf8(output).unwrap()
     }
 

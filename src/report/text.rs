@@ -131,12 +131,11 @@ pub fn write_stages(result: &ApplyCodecResult, style: Style, output: &mut dyn Wr
 }
 
 /// Returns the edges of the bins, one more than there are bins.
-#[expect(clippy::cast_precision_loss, reason = "there are at most a million bins")]
 fn edges(histogram: &HistogramResult) -> Vec<String> {
     let bins = histogram.counts.len();
     let scale = histogram.min.abs().max(histogram.max.abs());
     let edge = |bin: usize| {
-        let share = bin as f64 / bins.max(1) as f64;
+        let share = approximate(bin as u64) / approximate(bins.max(1) as u64);
         let edge = histogram.min * (1.0 - share) + histogram.max * share;
         // The rounding error of a zero is shown as zero.
         figure(if edge.abs() < 1e-12 * scale { 0.0 } else { edge })

@@ -309,7 +309,7 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("codecs", sides.map(changed_chain)),
         ("removed codecs", dropped.map(|names| names.join(", "))),
         ("selected", selected),
-        ("route", Some(format!("{}{passes}", route_text(node.route)))),
+        ("route", Some(format!("{}{passes}", ROUTES[node.route as usize]))),
         ("chunks", chunks.map(|chunks| chunk_counts(chunks, &node.counts, dry_run))),
         ("stored", bytes_read.map(|_| stored(node.counts.bytes_source, node.counts.bytes_written))),
         ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
@@ -325,15 +325,14 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
     known(members).collect()
 }
 
-fn route_text(route: RouteName) -> &'static str {
-    match route {
-        RouteName::Copy => "copy: encoded chunks as they are",
-        RouteName::Recode => "recode: the chunk grid stays, codecs change",
-        RouteName::Reshard => "reshard: encoded inner chunks as they are, in other shards",
-        RouteName::Rechunk => "rechunk: another chunk grid",
-        RouteName::Metadata => "metadata only",
-    }
-}
+/// The routes in words, in their order.
+const ROUTES: [&str; 5] = [
+    "copy: encoded chunks as they are",
+    "recode: the chunk grid stays, codecs change",
+    "reshard: encoded inner chunks as they are, in other shards",
+    "rechunk: another chunk grid",
+    "metadata only",
+];
 
 /// Returns the shape of a subchunk, or `rectilinear` if there is no single shape.
 fn chunk_shape(array: &ArrayDescription) -> String {
@@ -407,8 +406,7 @@ fn differing(own: &Json, other: Option<&Json>) -> String {
 
 /// Returns the stored bytes of all arrays in SOURCE and in DEST. `None` if those of one array are unknown.
 fn bytes_of_all(result: &TranscodeResult) -> [Option<u64>; 2] {
-    let sides: [fn(&Counts) -> Option<u64>; 2] = [|counts| counts.bytes_source, |counts| counts.bytes_written];
-    sides.map(|bytes| bytes(&result.totals.counts))
+    [result.totals.counts.bytes_source, result.totals.counts.bytes_written]
 }
 
 /// Returns the bytes before, if known, the bytes after, and their ratio.

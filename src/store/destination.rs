@@ -1,8 +1,6 @@
 //! Destinations: where a hierarchy is written until it is complete, and how it is published. Also logs: objects that
 //! grow by whole lines, and are locked by their writer.
 
-use std::fmt::Debug;
-
 use super::{EntryKind, Key, Node, Result, StoreError};
 
 /// Folder of a run in a node, with the data to resume it. It is removed at the end.
@@ -165,7 +163,7 @@ impl Relation {
 
 /// Open log. Dropping it or the end of its process unlocks it. The default implementation keeps nothing and belongs to
 /// this process alone.
-pub trait Log: Debug + Send + Sync {
+pub trait Log: Send + Sync {
     /// Locks the log, unless another process has the lock, or had it and has just removed the log.
     fn lock(&mut self, _asker: &LockRequest<'_>) -> Result<Lock> {
         Ok(Lock::Held)
@@ -204,7 +202,6 @@ pub trait Log: Debug + Send + Sync {
 }
 
 /// Log without contents. The data of a store in memory end with the process.
-#[derive(Debug)]
 pub(super) struct NoLog;
 
 impl Log for NoLog {}

@@ -97,7 +97,6 @@ impl Store for MemoryStore {
 }
 
 /// Reader of an object in memory.
-#[derive(Debug)]
 pub struct MemoryReader {
     /// All bytes of the object.
     pub bytes: Arc<Vec<u8>>,
@@ -118,7 +117,6 @@ impl ReadObject for MemoryReader {
     }
 }
 
-#[derive(Debug)]
 struct MemoryWriter {
     store: MemoryStore,
     key: Key<'static>,
@@ -236,7 +234,6 @@ pub enum ConsolidatedScope {
     Documents,
 }
 
-#[derive(Debug)]
 struct ConsolidatedView {
     inner: Arc<dyn Store>,
     below: Key<'static>,

@@ -17,7 +17,6 @@ mod remote;
 pub(crate) mod tests;
 mod zip;
 
-use std::fmt::Debug;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,7 +52,7 @@ pub type Visit<'v> = dyn FnMut(Entry<'_>) -> ControlFlow<()> + 'v;
 ///
 /// A folder is a key with objects below it. Local stores have real folders, with permissions, which must be created and
 /// may be empty. In other stores a folder is only a prefix of keys.
-pub trait Store: Debug + Send + Sync {
+pub trait Store: Send + Sync {
     /// Name of the store in messages. It never contains a secret.
     fn name(&self) -> &str;
 

@@ -1,5 +1,6 @@
 //! Position of a node in a store.
 
+use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +14,16 @@ use super::{
 pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// Node: a store, and the prefix of the node's keys. All keys are relative to the prefix.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Node {
     pub(super) store: Arc<dyn Store>,
     pub(super) prefix: Key<'static>,
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Node").field(&self.name()).finish()
+    }
 }
 
 impl PartialEq for Node {

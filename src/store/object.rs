@@ -1,7 +1,6 @@
 //! Names of objects in a store, kinds of entries, errors, and objects that are read and written in parts.
 
 use std::borrow::Cow;
-use std::fmt::Debug;
 
 use super::Result;
 
@@ -9,7 +8,7 @@ use super::Result;
 ///
 /// A shard is read in many parts: its index, then some of its inner chunks. A large chunk is read piece by piece. If a
 /// store searched the object again for each part, that would cost more than the reads.
-pub trait ReadObject: Debug + Send + Sync {
+pub trait ReadObject: Send + Sync {
     /// Returns the size in bytes when the object was opened.
     fn length(&self) -> u64;
 
@@ -66,7 +65,6 @@ pub(super) fn each_piece(
 /// Object that is read in parts.
 pub type ObjectReader = Box<dyn ReadObject>;
 
-#[derive(Debug)]
 pub(super) struct PartReader {
     /// Object, which must contain the whole part.
     pub reader: ObjectReader,
@@ -91,7 +89,7 @@ impl ReadObject for PartReader {
 
 /// Object that is being written. It is complete after `finish`. If it is dropped before, a later write of the key must
 /// replace all remains.
-pub trait WriteObject: Debug + Send + Sync {
+pub trait WriteObject: Send + Sync {
     /// Appends bytes.
     fn append(&mut self, bytes: &[u8]) -> Result<()>;
 

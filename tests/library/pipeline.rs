@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use zarrcast::data_type::DataType;
+use zarrcast::diagnostic::Profile;
 use zarrcast::metadata::json::Json;
-use zarrcast::operation::open::read_array;
+use zarrcast::operation::open::open_array;
 use zarrcast::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, Pipeline, Representation};
 use zarrs::array::{BytesRepresentation, Codec, DataType as ZarrsDataType, FillValue};
 use zarrs::metadata::v3::MetadataV3;
@@ -139,7 +140,7 @@ fn compare(place: &str, pipeline: &Pipeline, codecs: &Value, fill: &FillValue) -
     assert_eq!(pipeline.stages.len(), codecs.len(), "{place}");
     let mut count = 0;
     for (stage, codec) in pipeline.stages.iter().zip(codecs) {
-        let place = format!("{place} > {}", stage.name);
+        let place = format!("{place} > {}", stage.metadata.name);
         let before = match &seen {
             Seen::Array(_, _, fill) => fill.clone(),
             Seen::Bytes(_) => fill.clone(),
@@ -161,10 +162,7 @@ fn compare(place: &str, pipeline: &Pipeline, codecs: &Value, fill: &FillValue) -
 fn stages_of_every_valid_fixture_equal_those_of_zarrs() {
     let (mut count, mut skipped) = (0, Vec::new());
     for (name, path, document) in arrays() {
-        let reading = read_array(&path.into(), None).unwrap();
-        let errors: Vec<_> = reading.diagnostics.iter().filter(|found| found.is_error()).collect();
-        assert!(errors.is_empty(), "{name}: {errors:?}");
-        let pipeline = reading.pipeline.unwrap();
+        let pipeline = open_array(&path.into(), None, Profile::Validate).unwrap().pipeline;
         assert!(pipeline.stages.iter().all(|stage| stage.output.is_some()), "{name}: a stage has no output");
         let odd = ZarrsDataType::from_metadata(&metadata(&document["data_type"])).is_err();
         if odd || is_foreign(&document["codecs"]) {

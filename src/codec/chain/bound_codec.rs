@@ -1,7 +1,7 @@
 //! One codec of a chain. It is made from a stage of a pipeline, runs in both directions, and reports faults of elements
 //! and sizes. Also how a chain encodes values that have been quantised before.
 
-use super::{BindError, BoundChain, BoundCodec, Codec, PerShape, Workspace};
+use super::{BindError, BoundChain, BoundCodec, Codec, Workspace};
 use crate::codec::fault::{ChainFault, CodecError, Outcome};
 use crate::codec::kinds::with_allowance;
 use crate::codec::{BoundSharding, BytesCodec, ChainFaultKind, Effect};
@@ -14,7 +14,7 @@ use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecK
 impl BoundCodec {
     /// Makes a fault of this codec, whose index in its chain is `index`.
     pub fn fault(&self, index: usize, kind: ChainFaultKind) -> ChainFault {
-        ChainFault::new(index.to_string(), self.name.as_str(), kind)
+        ChainFault::new(index.to_string(), self.metadata.name.as_str(), kind)
     }
 
     pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, ws: &mut Workspace) -> Outcome {
@@ -95,12 +95,13 @@ fn in_frame(mut error: CodecError, frame: &Representation) -> ChainFaultKind {
 
 /// The size of the elements that a chain is bound for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ElementSize {
+pub enum ElementSize {
     /// A fixed size.
     Fixed,
-    /// Any size.
+    /// Any size, to validate chunks. Decoded chunks of variable-length types are not elements.
     Any,
-    /// Elements are not decoded. Codecs that cannot run are bound nonetheless, to keep their results unchanged.
+    /// Elements are not decoded, so any data type is valid. Codecs that cannot run become [`Codec::Other`], to keep their
+    /// results unchanged.
     Unread,
 }
 
@@ -121,7 +122,7 @@ pub(super) fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> 
 }
 
 pub(super) fn bind_codec(stage: &Stage, before: &Representation, elements: ElementSize) -> Result<Codec, BindError> {
-    let unsupported = |because: String| BindError::unsupported(&stage.name, because);
+    let unsupported = |because: String| BindError::unsupported(&stage.metadata.name, because);
     let array = || before.array().ok_or_else(|| unsupported(": it comes after the array->bytes codec".to_owned()));
     Ok(match &stage.configuration {
         BoundConfiguration::Array(codec) => {
@@ -134,7 +135,7 @@ pub(super) fn bind_codec(stage: &Stage, before: &Representation, elements: Eleme
         BoundConfiguration::BytesToBytes(codec) => Codec::BytesToBytes(codec.clone()),
         // It is made again to find the reason why it cannot run.
         BoundConfiguration::Other if stage.kind == Some(CodecKind::BytesToBytes) => {
-            let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
+            let bound = BytesCodec::new(&stage.metadata.name, stage.metadata.configuration.as_ref());
             Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
         }
         BoundConfiguration::Other => return Err(unsupported(String::new())),
@@ -149,21 +150,6 @@ impl BoundChain {
             |codec: &&BoundCodec| matches!(codec.codec.effect(), Effect::ScaleOffset(_) | Effect::Cast { .. });
         let [one, two] = [self, other].map(|chain| chain.codecs.iter().filter(is_value).collect::<Vec<_>>());
         one.len() == two.len() && one.iter().zip(two).all(|(a, b)| a.metadata.same_value(&b.metadata))
-    }
-
-    /// Makes `cast_value` use the nearest code from now on, whatever its `rounding` is. Decoded codes differ from their
-    /// exact values by the rounding of two operations, in either direction. A directed rounding would change half of
-    /// them to the next code, each time the chunks are encoded again.
-    pub fn encode_to_nearest(&mut self) {
-        // Chains of other shapes that exist already have the old rounding, and are bound again.
-        (self.is_to_nearest, self.by_shape) = (true, PerShape::default());
-        for codec in &mut self.codecs {
-            match &mut codec.codec {
-                Codec::Array(codec) => *codec = codec.to_nearest().unwrap_or_else(|| codec.clone()),
-                Codec::Sharding(sharding) => sharding.inner.encode_to_nearest(),
-                Codec::BytesToBytes(_) | Codec::Other => {}
-            }
-        }
     }
 }
 

@@ -62,7 +62,7 @@ impl DifferenceRun {
             end += 1;
         }
         let is_turned = !order.iter().copied().eq(0..shape.len());
-        let transpose = is_turned.then(|| Transpose::new(&array.shape, &order, element_size)).transpose().ok()?;
+        let transpose = if is_turned { Some(Transpose::new(&array.shape, &order, element_size)?) } else { None };
         Some(DifferenceRun { range: first..end, decoded, element_size, differences, transpose })
     }
 

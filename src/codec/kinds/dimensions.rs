@@ -85,7 +85,7 @@ fn bind_transpose(to: &mut Binding<'_>) -> Option<Made> {
     }
     let shape = order.iter().map(|dimension| array.shape[*dimension]).collect();
     // For opaque or variable-length elements only the order counts.
-    let plan = Transpose::new(&array.shape, &order, array.data_type.size().unwrap_or(1)).ok();
+    let plan = Transpose::new(&array.shape, &order, array.data_type.size().unwrap_or(1));
     let output = Some(Representation::Array(ArrayRepresentation { shape, ..array.clone() }));
     // A chunk that does not fit into memory has no plan. It is reported when the chain is bound.
     Some(Made { codec: plan.map(|plan| Arc::new(Permuted { order, plan }) as _), output })

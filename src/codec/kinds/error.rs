@@ -58,12 +58,12 @@ impl CodecError {
     }
 
     /// Makes the error of bytes that cannot be encoded.
-    pub(super) fn encode(reason: impl std::fmt::Display) -> Self {
+    pub(crate) fn encode(reason: impl std::fmt::Display) -> Self {
         CodecError::Bytes(format!("the bytes cannot be encoded: {reason}"))
     }
 
     /// Makes the error of encoded bytes that end too early.
-    pub(super) fn short(expected: usize, found: usize) -> Self {
+    pub(crate) fn short(expected: usize, found: usize) -> Self {
         let message = format!("the encoded bytes are truncated: expected at least {expected}, found {found}");
         CodecError::Bytes(message)
     }
@@ -113,7 +113,7 @@ impl CodecError {
 
 impl BytesSize {
     /// Fails if a size does not fit.
-    pub(super) fn check(self, found: usize) -> Result<(), CodecError> {
+    pub(crate) fn check(self, found: usize) -> Result<(), CodecError> {
         let is_fixed = matches!(self, BytesSize::Fixed(_));
         let fits = if is_fixed { found == self.limit() } else { found <= self.limit() };
         if fits { Ok(()) } else { Err(CodecError::length(self, found as u64)) }
@@ -138,7 +138,7 @@ pub fn number_text(number_type: NumberType, bits: u64) -> String {
 /// Returns the range of a type as text.
 fn bounds_text(number_type: NumberType) -> String {
     if let Some(float) = number_type.small_float() {
-        let format = float.format();
+        let format = float.format;
         let least = if format.is_unsigned() { 0 } else { format.greatest() | format.sign() };
         let text = |bits| {
             let value = float.to_f64(bits).unwrap_or_default();

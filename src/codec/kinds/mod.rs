@@ -14,18 +14,16 @@ pub(crate) mod members;
 mod representation;
 // Codecs whose input is an array.
 pub mod bytes;
-pub mod cast_value;
 pub mod dimensions;
 pub mod filter;
 pub mod packbits;
 pub mod pcodec;
-pub mod scale_offset;
+pub mod values;
 pub mod vlen;
 pub mod zfp;
 // bytes->bytes codecs.
 pub mod blosc;
 pub mod checksum;
-pub mod conditional;
 pub mod deflate;
 pub mod lzma;
 pub mod numcodecs_bytes;
@@ -40,35 +38,21 @@ use error::reserve;
 use members::{ConfigurationReader, Member};
 pub(crate) use representation::with_allowance;
 pub use representation::{ArrayRepresentation, BytesSize, Representation, SizeRule};
-use vlen::framing::Vlen;
+use vlen::Vlen;
 
-use crate::data_type::{DataType, FillValue, FillValueError, Read, value_to_json};
+use crate::data_type::DataType;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::element::{NumberType, element_bits};
+use crate::element::NumberType;
+use crate::kernel::ElementFault;
 use crate::kernel::cast::Cast;
 use crate::kernel::keep_bits::BitRound;
 use crate::kernel::numcodecs::ElementFilter;
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::transpose::swap;
-use crate::kernel::{ElementFault, FaultKind};
 use crate::memory::resize;
-use crate::metadata::extension::{CodecMetadata, Findings};
+use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
-
-/// The answer of the registry to the name of a codec inside another codec.
-#[derive(Debug, Clone, Copy)]
-pub enum InnerKind {
-    /// This program does not run it.
-    NotRun,
-    /// It turns bytes into bytes.
-    Bytes(&'static Kind),
-    /// Its input or output is an array.
-    Array,
-}
-
-/// Finds the kind of a codec inside another codec. It is a function because the registry is a layer above the codecs.
-pub type KindOf = fn(&str) -> InnerKind;
 
 /// The output buffer of a codec, and the resources that it may use.
 #[derive(Debug)]
@@ -253,13 +237,8 @@ pub struct BytesCodec {
 
 impl BytesCodec {
     /// Reads the configuration of a codec of this kind. `None` after a fault.
-    pub(crate) fn parse(
-        kind: &'static Kind,
-        codec: &CodecMetadata,
-        kind_of: KindOf,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<Self> {
-        kind.bind(codec, None, kind_of, found).codec.map(|coder| Self::with_kind(codec, kind, coder))
+    pub(crate) fn parse(kind: &'static Kind, codec: &CodecMetadata, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        kind.bind(codec, None, found).codec.map(|coder| Self::with_kind(codec, kind, coder))
     }
 
     /// Makes a codec from a coder that was made elsewhere.
@@ -361,14 +340,13 @@ impl Kind {
         &self,
         codec: &CodecMetadata,
         array: Option<&ArrayRepresentation>,
-        kind_of: KindOf,
         found: &mut Vec<Diagnostic>,
     ) -> Made {
         let members = ConfigurationReader::of_codec(codec, (self.members)(codec));
         // An unknown type has its own diagnostic.
         let is_known = |array: &&ArrayRepresentation| !matches!(array.data_type, DataType::Other(_));
         let array = array.filter(|array| members.is_valid && (self.takes_any_type || is_known(array)));
-        let mut to = Binding { codec, members, array, kind_of };
+        let mut to = Binding { codec, members, array };
         let made = (self.make)(&mut to).filter(|_| to.members.is_valid);
         found.append(&mut to.members.diagnostics);
         made.unwrap_or_default()
@@ -383,8 +361,6 @@ pub(crate) struct Binding<'a> {
     pub(crate) members: ConfigurationReader<'a>,
     /// The input array. `None` if there is none, and after a fault in a member's form.
     pub(crate) array: Option<&'a ArrayRepresentation>,
-    /// Finds codecs inside this one.
-    pub(crate) kind_of: KindOf,
 }
 
 impl Binding<'_> {
@@ -501,67 +477,6 @@ impl Effect<'_> {
     }
 }
 
-/// Returns the fill value after the codec `name`, which changes numbers. It is encoded like an element, and must decode
-/// to the same bits (SEMANTICS: A1.8, A2.11, B17, B18). Otherwise a missing chunk would read differently from a stored
-/// one.
-///
-/// `None` if there is none, or if it cannot be encoded. The two codes
-/// are those of a value that cannot be encoded, and of one that does not decode to the same bits.
-fn encoded_fill_value(
-    to: &mut Binding<'_>,
-    name: &str,
-    (source, target): (NumberType, NumberType),
-    [refused, lost]: [Code; 2],
-    encode: impl Fn(u64) -> Result<u64, FaultKind>,
-    decode: impl Fn(u64) -> Result<u64, FaultKind>,
-) -> Option<FillValue> {
-    let text = |number_type, bits| value_to_json(number_type, bits).to_string();
-    let bits = element_bits(&to.array?.fill_value.as_ref()?.0);
-    let fill = text(source, bits);
-    let encoded = match encode(bits) {
-        Ok(encoded) => encoded,
-        Err(kind) => {
-            let (fault, types) = (ElementFault { kind, index: 0 }, Some((source, target)));
-            let reason = CodecError::Element { fault, position: None, bits, types };
-            let message = format!("`{name}` cannot encode the fill value {fill} ({source}): {reason}");
-            let help = "choose a fill value that the codec can encode, or map it in `scalar_map`";
-            to.push(Diagnostic::new(refused, message).with_help(help));
-            return None;
-        }
-    };
-    let decoded = decode(encoded);
-    if decoded != Ok(bits) {
-        let back = decoded.map_or_else(|_| "an error".to_owned(), |bits| text(source, bits));
-        let between = text(target, encoded);
-        let message = format!(
-            "the fill value {fill} does not survive `{name}`: it is encoded as {between} and decoded as {back}"
-        );
-        let help = "a missing chunk would read differently from a stored one; choose a fill value that is decoded \
-                    bit for bit, or accept it with --no-fill-check";
-        to.push(Diagnostic::new(lost, message).with_help(help));
-    }
-    Some(FillValue::from_bits(target, encoded))
-}
-
-/// Returns the bits of a scalar. Its notes, or the error, are added to `diagnostics`.
-fn scalar(
-    (code, what): (Code, &str),
-    read: Result<Read<u64>, FillValueError>,
-    pointer: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<u64> {
-    match read {
-        Ok(Read { value, notes }) => {
-            diagnostics.extend(notes.into_iter().map(|note| note.at_pointer(pointer)));
-            Some(value)
-        }
-        Err(error) => {
-            diagnostics.add(code, pointer, format!("{what}: {error}"));
-            None
-        }
-    }
-}
-
 /// Resizes a buffer to `size` bytes. New bytes are zero. The size in a document may exceed the memory of the machine,
 /// which is an error.
 pub(crate) fn zeroed(buffer: &mut Vec<u8>, size: usize) -> Result<(), CodecError> {
@@ -585,7 +500,7 @@ pub(crate) fn copy(source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError
 }
 
 fn cast(cast: &Cast, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
-    let types = (cast.options().source, cast.options().target);
+    let types = (cast.options.source, cast.options.target);
     convert(types, source, target, |source, target| cast.convert(source, target))
 }
 

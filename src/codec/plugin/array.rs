@@ -23,16 +23,13 @@ use zarrs::storage::StorageError;
 use super::{NarrowIntegerDataType, bytes_size, checked, from_zarrs, representation, to_zarrs};
 use crate::codec::kinds::Contexts;
 use crate::codec::registry::Entry;
-use crate::codec::{BoundChain, BytesCodec, PerShape, Workspace};
+use crate::codec::{BoundChain, BytesCodec, ChainFault, PerShape, Workspace};
 use crate::data_type;
 use crate::metadata::{CodecMetadata, Json};
 use crate::pipeline::{ArrayRepresentation, BytesSize, CodecKind, Completeness, Pipeline, Representation};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    Encode,
-    Decode,
-}
+/// [`BoundChain::encode`] or [`BoundChain::decode`].
+type Direction = fn(&BoundChain, &[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>;
 
 /// The chains that were bound to a data type and a fill value, by shape.
 pub(super) type Bindings = (DataType, Option<FillValue>, PerShape<BoundChain>);
@@ -102,23 +99,10 @@ impl OurCodec {
     }
 
     /// Runs the codec on a chunk with this decoded shape and type.
-    pub(super) fn convert(
-        &self,
-        direction: Direction,
-        bytes: ArrayBytes<'_>,
-        shape: &[u64],
-        data_type: &DataType,
-    ) -> Result<ArrayBytes<'static>> {
-        self.run(direction, &bytes.into_fixed()?, shape, data_type).map(ArrayBytes::from)
-    }
-
     fn run(&self, direction: Direction, source: &[u8], shape: &[u64], data_type: &DataType) -> Result<Vec<u8>> {
         let chain = self.chain(shape, data_type, None)?;
         let (mut target, mut workspace) = (Vec::new(), Workspace::default());
-        let result = match direction {
-            Direction::Encode => chain.encode(source, &mut target, &mut workspace),
-            Direction::Decode => chain.decode(source, &mut target, &mut workspace),
-        };
+        let result = direction(&chain, source, &mut target, &mut workspace);
         let origin = vec![0; shape.len()];
         result.map_err(|fault| CodecError::Other(fault.sentence_at(&origin)))?;
         Ok(target)
@@ -196,7 +180,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         match encoded.array().and_then(|array| array.fill_value.clone()) {
             Some(encoded) => Ok(FillValue::new(encoded.0)),
             // The fill value is not followed through filters of numcodecs.
-            None => self.run(Direction::Encode, fill_value.as_ne_bytes(), &[1], decoded).map(FillValue::new),
+            None => self.run(BoundChain::encode, fill_value.as_ne_bytes(), &[1], decoded).map(FillValue::new),
         }
     }
 
@@ -219,7 +203,9 @@ impl ArrayToArrayCodecTraits for OurCodec {
     ) -> Result<ArrayBytes<'a>> {
         match self.transpose(shape.len()) {
             Some(codec) => codec.encode(bytes, shape, data_type, fill_value, options),
-            None => self.convert(Direction::Encode, bytes, cast_slice(shape), data_type),
+            None => {
+                self.run(BoundChain::encode, &bytes.into_fixed()?, cast_slice(shape), data_type).map(ArrayBytes::from)
+            }
         }
     }
 
@@ -233,7 +219,9 @@ impl ArrayToArrayCodecTraits for OurCodec {
     ) -> Result<ArrayBytes<'a>> {
         match self.transpose(shape.len()) {
             Some(codec) => codec.decode(bytes, shape, data_type, fill_value, options),
-            None => self.convert(Direction::Decode, bytes, cast_slice(shape), data_type),
+            None => {
+                self.run(BoundChain::decode, &bytes.into_fixed()?, cast_slice(shape), data_type).map(ArrayBytes::from)
+            }
         }
     }
 
@@ -278,7 +266,7 @@ impl ArrayToBytesCodecTraits for OurCodec {
         _: &FillValue,
         _: &CodecOptions,
     ) -> Result<ArrayBytesRaw<'a>> {
-        self.run(Direction::Encode, &bytes.into_fixed()?, cast_slice(shape), data_type).map(Into::into)
+        self.run(BoundChain::encode, &bytes.into_fixed()?, cast_slice(shape), data_type).map(Into::into)
     }
 
     fn decode<'a>(
@@ -289,7 +277,7 @@ impl ArrayToBytesCodecTraits for OurCodec {
         _: &FillValue,
         _: &CodecOptions,
     ) -> Result<ArrayBytes<'a>> {
-        self.run(Direction::Decode, &bytes, cast_slice(shape), data_type).map(ArrayBytes::from)
+        self.run(BoundChain::decode, &bytes, cast_slice(shape), data_type).map(ArrayBytes::from)
     }
 }
 
@@ -318,12 +306,13 @@ impl ArrayPartialDecoderTraits for PartialChunk {
     fn partial_decode(&self, indexer: &dyn Indexer, options: &CodecOptions) -> Result<ArrayBytes<'_>> {
         let Some(shape) = &self.whole else {
             let encoded = self.handle.partial_decode(indexer, options)?;
-            return self.codec.convert(Direction::Decode, encoded, &[indexer.len()], &self.data_type);
+            let run = self.codec.run(BoundChain::decode, &encoded.into_fixed()?, &[indexer.len()], &self.data_type);
+            return run.map(ArrayBytes::from);
         };
         let all = ArraySubset::new_with_shape(shape.clone());
         let encoded = self.handle.partial_decode(&all, options)?;
-        let decoded = self.codec.convert(Direction::Decode, encoded, shape, &self.data_type)?;
-        Ok(decoded.extract_array_subset(indexer, shape, &self.data_type)?.into_owned())
+        let decoded = self.codec.run(BoundChain::decode, &encoded.into_fixed()?, shape, &self.data_type)?;
+        Ok(ArrayBytes::from(decoded).extract_array_subset(indexer, shape, &self.data_type)?.into_owned())
     }
 
     fn supports_partial_decode(&self) -> bool {

@@ -62,7 +62,7 @@ fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateErr
     match entry.codec.filter(|_| entry.kind != CodecKind::BytesToBytes) {
         Some(kind) => {
             let mut found = Vec::new();
-            kind.bind(&own, None, registry::inner_kind, &mut found);
+            kind.bind(&own, None, &mut found);
             checked(found)?;
         }
         // It is made only for its errors: zarrs reports them now, and each call makes the codec again.

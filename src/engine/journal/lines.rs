@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{JournalError, MOST_BYTES, Result, SCHEMA};
-use crate::array::{ChunkSet, ChunkSetBuilder, Fault};
+use super::{FinishedUnits, JournalError, MOST_BYTES, Result, SCHEMA};
+use crate::array::{ChunkSet, Fault};
 use crate::engine::{Journal, ObjectReport};
 use crate::store::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log, StoreError, held, machine};
 
@@ -20,8 +20,8 @@ use crate::store::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log, StoreError, held,
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
     /// Start of a run, to which the following lines belong. Each journal begins with such a line.
-    Run(Run),
-    /// Finished units of a pass over an array.
+    Run { schema: String, fingerprint: Fingerprint, owner: LockOwner },
+    /// Finished units of a pass over an array, and their counts.
     Done {
         pass: String,
         units: ChunkSet,
@@ -34,22 +34,11 @@ pub(super) enum Line {
     Checkpoint,
 }
 
-/// Run, as recorded in the journal.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Run {
-    pub(super) schema: String,
-    pub(super) fingerprint: Fingerprint,
-    pub(super) owner: LockOwner,
-}
-
-/// Finished units of a pass, and their counts.
-pub(super) type FinishedUnits = (ChunkSet, ObjectReport);
-
 /// State that the runs of a plan have left.
 #[derive(Debug, Default)]
 pub struct PreviousRuns {
-    /// Finished units by the names of the passes.
-    pub(super) known: BTreeMap<String, FinishedUnits>,
+    /// Finished units and their counts, by the names of the passes.
+    pub(super) known: BTreeMap<String, (ChunkSet, ObjectReport)>,
     /// Length of the valid lines in bytes.
     pub(super) length: u64,
     /// True if an earlier run was recorded. It may not have prepared its destination.
@@ -65,7 +54,7 @@ impl PreviousRuns {
         let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let is_torn = serde_json::from_slice::<serde::de::IgnoredAny>(first).is_err();
         let begun = match lines(text).next() {
-            Some((Line::Run(run), _)) if run.schema == SCHEMA => run,
+            Some((Line::Run { schema, fingerprint, .. }, _)) if schema == SCHEMA => fingerprint,
             Some((Line::Done { .. } | Line::Checkpoint, _)) => return Ok(PreviousRuns::default()),
             // The process died during the first append of a journal, so no run has begun.
             None if is_torn => return Ok(PreviousRuns::default()),
@@ -74,17 +63,17 @@ impl PreviousRuns {
                 return Err(JournalError::OtherPlan { differences });
             }
         };
-        let differences = fingerprint.differences(&begun.fingerprint);
+        let differences = fingerprint.differences(&begun);
         if !differences.is_empty() {
             return Err(JournalError::OtherPlan { differences });
         }
         let now = machine::boot_id();
         let mut left = PreviousRuns { is_noted: true, ..PreviousRuns::default() };
-        let mut passes: BTreeMap<String, (ChunkSetBuilder, ObjectReport)> = BTreeMap::new();
+        let mut passes: BTreeMap<String, FinishedUnits> = BTreeMap::new();
         let (mut pending, mut is_same_boot) = (Vec::new(), false);
         for (line, end) in lines(text) {
-            if let Line::Run(run) = &line {
-                is_same_boot = now.is_some() && run.owner.boot == now;
+            if let Line::Run { owner, .. } = &line {
+                is_same_boot = now.is_some() && owner.boot == now;
             }
             let is_durable = matches!(line, Line::Checkpoint);
             pending.push(line);
@@ -94,7 +83,7 @@ impl PreviousRuns {
             left.length = end;
             for line in pending.drain(..) {
                 match line {
-                    Line::Run(_) => {}
+                    Line::Run { .. } => {}
                     Line::Checkpoint => left.is_begun = true,
                     Line::Done { pass, anew: true, .. } => drop(passes.remove(&pass)),
                     Line::Done { pass, units, counted, .. } => {
@@ -118,7 +107,7 @@ pub(super) fn to_line(line: &Line) -> String {
 
 /// Returns the owner of the last run in a journal.
 fn last_owner(text: &[u8]) -> Option<LockOwner> {
-    let owner = |(line, _)| if let Line::Run(run) = line { Some(run.owner) } else { None };
+    let owner = |(line, _)| if let Line::Run { owner, .. } = line { Some(owner) } else { None };
     lines(text).filter_map(owner).last()
 }
 
@@ -175,7 +164,6 @@ pub fn digest<'a>(text: impl IntoIterator<Item = &'a [u8]>) -> String {
 }
 
 /// State of a pass over an array: finished units and remaining units.
-#[derive(Debug)]
 pub struct PassProgress<'a> {
     pub(super) journal: &'a Journal,
     pub(super) name: Arc<str>,
@@ -315,7 +303,6 @@ impl LockOwner {
 static RUNS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 /// Lock of a run of this process until it is dropped.
-#[derive(Debug)]
 pub struct OwnLock {
     pub(super) owner: LockOwner,
     /// True if it excludes others. If the store has no locks, nothing excludes runs on other machines.

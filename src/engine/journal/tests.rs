@@ -154,7 +154,7 @@ fn other_plan_and_other_run_are_refused() {
     assert!(matches!(resume(&node, "x"), Err(JournalError::Held(None))));
     assert!(matches!(begin(&node, "x"), Err(JournalError::Held(None))));
     drop(journal);
-    let refused = resume(&node, "y").unwrap_err();
+    let refused = resume(&node, "y").err().unwrap();
     assert_eq!(refused.to_string(), "what differs: options");
 }
 
@@ -253,7 +253,7 @@ fn journal_of_an_older_form_is_refused() {
     let older = r#"{"schema":"zarrcast.journal/2","fingerprint":{},"replaces":false,"boot":null}"#;
     for older in [format!("{older}\n"), older.to_owned()] {
         rewrite(&node, |_| older.clone());
-        let refused = resume(&node, "x").unwrap_err();
+        let refused = resume(&node, "x").err().unwrap();
         assert_eq!(refused.to_string(), "what differs: the form of the journal");
     }
     rewrite(&node, |_| String::new());

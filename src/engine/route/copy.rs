@@ -72,7 +72,7 @@ impl Pass<'_, Conversion> {
             streamed.map_err(|fault| fault.of_source(source.object_of(subchunk)))?
         } else if self.is_stored(subchunk, kept.is_some(), &mut buffers.source)? {
             let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, report, .. } = buffers;
-            let chain = conversion.source();
+            let chain = &conversion.source;
             let (chunk, bytes_read) = match &kept {
                 Some(kept) => (PartlyDecoded { bytes: &kept.bytes, index: chain.bytes_index() }, kept.stored),
                 None => (PartlyDecoded { bytes: read, index: chain.codecs().len() }, read.len() as u64),
@@ -106,7 +106,7 @@ impl Pass<'_, Conversion> {
     /// Encodes a subchunk full of `absent_element`, if absent subchunks must not stay absent.
     fn fill(&self, conversion: &Conversion, position: &[u64], buffers: &mut Buffers) -> Result<Converted> {
         let Some(absent) = &self.transfer.absent_element else { return Ok(Converted::Empty) };
-        let (destination, chain) = (&self.transfer.destination, conversion.destination());
+        let (destination, chain) = (&self.transfer.destination, &conversion.destination);
         let Buffers { written, conversion: work, .. } = buffers;
         let encoded = conversion.encode_changed(&filled(absent, chain), written, &mut work.workspace);
         encoded.map(|()| Converted::Written).map_err(|fault| {
@@ -125,7 +125,7 @@ impl Pass<'_, Conversion> {
     ) -> Result<Option<Converted>> {
         let source = &self.transfer.source;
         let Some(mut reader) = source.open_object(source.object_of(subchunk))? else { return Ok(None) };
-        let (expected, found) = (conversion.source().encoded_bytes(), reader.length());
+        let (expected, found) = (conversion.source.encoded_bytes(), reader.length());
         if expected != found {
             return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
         }

@@ -9,7 +9,7 @@ use std::ops::AddAssign;
 
 use super::budget::{BASE_BYTES, comparing_bytes};
 use super::cf::{CfDecoding, describes_rounding, float_type};
-use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, compare_paths, read_hierarchy};
+use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::progress::{Progress, SubProgress};
 use super::stored::{listed, opaque_array};
 use super::validate_result::{AgainstNode, AgainstResult, Failures};
@@ -26,7 +26,7 @@ use crate::engine::{Driver, Pair, Pairs, Transfer};
 use crate::grid::Region;
 use crate::metadata::{Json, Number, array::num_elements};
 use crate::store::Location;
-use value::{Compared, Comparer, Difference, Greatest, Tolerance, order};
+use value::{Compared, Comparer, Difference, order};
 
 /// Two stores and the options of their comparison. OTHER is opened before anything of STORE is read.
 #[derive(Debug)]
@@ -39,14 +39,9 @@ pub struct Comparison<'a> {
     others: Arrays,
 }
 
-/// The arrays of a store by path below the node.
-#[derive(Debug)]
-struct Arrays {
-    /// The bytes of their elements, 0 if their documents are broken.
-    bytes: BTreeMap<String, u64>,
-    /// The folders that could not be read. There may be arrays in them.
-    unread: Vec<UnreadFolder>,
-}
+/// The arrays of a store by path below the node: the bytes of their elements, 0 if their documents are broken. Then the
+/// folders that could not be read. There may be arrays in them.
+type Arrays = (BTreeMap<String, u64>, Vec<(String, OperationError)>);
 
 /// Opens OTHER, if the options request a comparison. An error if there is nothing to compare with.
 pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Result<Option<Comparison<'a>>> {
@@ -70,8 +65,7 @@ fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Array
     let path = |node: &HierarchyNode| {
         Some(below(&node.node_path.path, &start.path)).filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
     };
-    let bytes = nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect();
-    Ok(Arrays { bytes, unread })
+    Ok((nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect(), unread))
 }
 
 impl Comparison<'_> {
@@ -83,7 +77,7 @@ impl Comparison<'_> {
     pub(super) fn compare(self, progress: &dyn Progress) -> Result<(AgainstResult, Failures, u64)> {
         let own = arrays(self.store, self.options.node.as_deref(), &self.driver)?;
         let sides = [&own, &self.others];
-        let [own, other] = sides.map(|arrays| &arrays.bytes);
+        let [own, other] = sides.map(|(bytes, _)| bytes);
         let others_alone = other.keys().filter(|path| !own.contains_key(*path));
         let mut paths: Vec<&String> = own.keys().chain(others_alone).collect();
         paths.sort_by(|a, b| compare_paths(a, b));
@@ -91,9 +85,9 @@ impl Comparison<'_> {
         progress.start("compare", Some(pairs.map(|(_, bytes)| *bytes).fold(0, u64::saturating_add)));
         let missing = |side: usize, path: &str| {
             let path = format!("/{}/", self.in_store(path));
-            let unread = sides[side].unread.iter().find(|folder| path.starts_with(&format!("{}/", folder.path)));
+            let unread = sides[side].1.iter().find(|(folder, _)| path.starts_with(&format!("{folder}/")));
             let no_such = || format!("no such array in {}", self.store_of(side).display());
-            not_compared(unread.map_or_else(no_such, |folder| folder.error.in_one_line()))
+            not_compared(unread.map_or_else(no_such, |(_, error)| error.in_one_line()))
         };
         let (mut nodes, mut failures) = (Vec::new(), Failures::default());
         for path in paths {
@@ -111,7 +105,7 @@ impl Comparison<'_> {
         let (other, equal) = (self.against.other.display().to_string(), nodes.iter().all(|node| node.equal));
         let refused = [0, 1].map(|side| self.store_of(side).node().num_refused());
         // The check of STORE has reported its own.
-        for UnreadFolder { path, error } in self.others.unread {
+        for (path, error) in self.others.1 {
             failures.push(Some(&other), Some(&path), None, error);
         }
         Ok((AgainstResult { other, equal, nodes }, failures, refused.iter().sum()))
@@ -150,7 +144,7 @@ impl Comparison<'_> {
     fn open(&self, side: usize, path: &str) -> Result<OpenedArray, Unread> {
         let node = self.in_store(path);
         let array = open_array(self.store_of(side), (!node.is_empty()).then_some(node.as_str()), Profile::Read);
-        array.map_err(|error| Unread::of(side, error))
+        array.map_err(|error| Unread { side: Some(side), key: None, error })
     }
 
     /// Returns data that cannot be read or compared as not equal. What a store cannot read is a failure, too. An error
@@ -171,17 +165,11 @@ impl Comparison<'_> {
     }
 }
 
-/// The reason why an array has no comparison: the side that cannot be read, if it is one of them, and the key.
+/// The reason why an array has no comparison: the side that cannot be read, if it is one of them, and its key.
 struct Unread {
     side: Option<usize>,
     key: Option<String>,
     error: OperationError,
-}
-
-impl Unread {
-    fn of(side: usize, error: OperationError) -> Self {
-        Unread { side: Some(side), key: None, error }
-    }
 }
 
 impl From<OperationError> for Unread {
@@ -258,9 +246,9 @@ impl ArrayPair<'_> {
         let array = self.arrays[side];
         let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));
         if !fault.is_of_data() {
-            let is_of_store = matches!(fault, Fault::Store(_));
+            let side = matches!(fault, Fault::Store(_)).then_some(side);
             let error = explain(ChunkFault { index, fault }, &array.metadata, &array.store, None);
-            return Err(if is_of_store { Unread { key: Some(key), ..Unread::of(side, error) } } else { error.into() });
+            return Err(Unread { side, key: Some(key), error });
         }
         let cause = match &fault {
             // The position is already that in the array.
@@ -275,8 +263,7 @@ impl ArrayPair<'_> {
         // If one side has floats, packed integers of the other side are unpacked to that type.
         let (cf, [a, b]) = ((*cf, self.arrays.into_iter().find_map(float_type)), self.arrays);
         let values = [Values::new(a, cf)?, Values::new(b, cf)?];
-        let tolerance = Tolerance { rtol: *rtol, atol: *atol };
-        let comparer = Comparer::new(&values[0].data_type, &values[1].data_type, tolerance);
+        let comparer = Comparer::new(&values[0].data_type, &values[1].data_type, (*rtol, *atol));
         let comparer = comparer.map_err(OperationError::data)?;
         let (source, destination) = (self.opened(0)?, self.opened(1)?);
         let transfer = Transfer { source, destination, absent_element: None, origin: None };
@@ -330,7 +317,7 @@ impl ArrayPair<'_> {
     fn opened(&self, side: usize) -> Result<StoredArray, Unread> {
         let array = self.arrays[side];
         let OpenedArray { node, metadata, pipeline, store, .. } = array;
-        let listing = listed(array, self.driver).map_err(|error| Unread::of(side, error))?;
+        let listing = listed(array, self.driver).map_err(|error| Unread { side: Some(side), key: None, error })?;
         let is_opaque = array.data_type.is_variable_length();
         let opaque = || opaque_array((node, metadata, pipeline), store);
         Ok((if is_opaque { opaque()? } else { stored_array(array)? }).with_present(listing.known()))
@@ -404,7 +391,7 @@ impl ArrayComparison {
     fn box_of(&self, region: &Region, values: [&[u8]; 2]) -> Tally {
         let elements = region.num_elements();
         let Compared { differing, greatest, relative } = self.comparer.compare(values[0], values[1]);
-        let greatest = greatest.map(|Greatest { index, difference }| {
+        let greatest = greatest.map(|(index, difference)| {
             let values = values.map(|bytes| {
                 let size = bytes.len() / usize::try_from(elements).unwrap_or(usize::MAX).max(1);
                 bytes[index * size..(index + 1) * size].to_vec()
@@ -436,7 +423,8 @@ impl AddAssign for Tally {
         self.differing += other.differing;
         self.relative = [self.relative, other.relative].into_iter().flatten().reduce(f64::max);
         let both = [self.greatest.take(), other.greatest].into_iter().flatten();
-        self.greatest = both.reduce(|a, b| if b.is_before(&a) { b } else { a });
+        // The one that differs more, or as much and is earlier in C order.
+        self.greatest = both.min_by(|a, b| order(b.difference, a.difference).then_with(|| a.at.cmp(&b.at)));
     }
 }
 
@@ -460,13 +448,6 @@ impl Tally {
             other_value,
             ..AgainstNode::default()
         }
-    }
-}
-
-impl Mismatch {
-    /// True if it differs more, or as much and is earlier in C order.
-    fn is_before(&self, other: &Mismatch) -> bool {
-        order(other.difference, self.difference).then_with(|| self.at.cmp(&other.at)).is_lt()
     }
 }
 

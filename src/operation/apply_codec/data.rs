@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Profile, quantity};
 use crate::element::{ElementType, NumberType};
 use crate::grid::Region;
 use crate::metadata::{CodecMetadata, Json, extension::read_codecs};
-use crate::operation::npy::{self, NpyArray};
+use crate::operation::npy;
 use crate::operation::open::{self, open_array};
 use crate::operation::options::{ApplyCodecOptions, complete_typesize};
 use crate::operation::{Budget, FaultClass, OpenedArray, OperationError, Result, Stream};
@@ -43,9 +43,9 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Input>> {
         OperationError::environment(format!("INPUT `{name}` is larger than the memory budget, {limit}"))
             .with_help("give a larger `--max-memory`")
     })?;
-    let NpyArray { data_type, shape, elements } = npy::read(&contents)
+    let (npy, bytes) = npy::read(&contents)
         .map_err(|error| OperationError::data(format!("INPUT `{name}` is not read as .npy")).because(error))?;
-    Ok(Some(Input { name, file_bytes: contents.len() as u64, bytes: elements, npy: Some((data_type, shape)) }))
+    Ok(Some(Input { name, file_bytes: contents.len() as u64, bytes, npy: Some(npy) }))
 }
 
 fn stream_name(stream: &Stream) -> String {

@@ -10,13 +10,11 @@ use crate::element::NumberType;
 use crate::engine::{Driver, Progress, SubProgress, listing::scan};
 use crate::metadata::{Object, array::num_elements};
 use crate::operation::hierarchy::{Hierarchy, HierarchyNode, NodeContent, read_hierarchy_by_copies};
-use crate::operation::inspect_result::{
-    GroupResult, GroupTotals, NodeMembers, NodeResult, UnreadNode, describe_members,
-};
+use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult, Unread, describe_members};
 use crate::operation::stored::{not_keys, unread};
 use crate::operation::{
-    ArrayReading, CfOptions, Documents, FaultClass, InspectOptions, Member, Missing, NodePath, OperationError, Result,
-    cf, document::below, new_driver, quantize::request::is_packed,
+    ArrayReading, CfOptions, Documents, FaultClass, InspectOptions, Missing, NodePath, OperationError, Result, cf,
+    document::below, error::help_of, new_driver, quantize::request::is_packed,
 };
 
 /// Reads a group and the nodes below it, down to the requested depth. With `--stats` it reads the values of each array.
@@ -26,7 +24,7 @@ pub(super) fn inspect_group(options: &InspectOptions, documents: Documents, run:
     let root = NodePath::new(&options.store, options.node.as_deref())?;
     let hierarchy = read_hierarchy_by_copies(&root, options.store.node(), documents, driver);
     let Hierarchy { nodes: all, failures } = hierarchy.with_root(&root.path)?;
-    let mut failures = failures.into_iter().map(|folder| failure(folder.error)).collect::<Result<_>>()?;
+    let mut failures = failures.into_iter().map(|(_, error)| failure(error)).collect::<Result<_>>()?;
     let (mut own, mut nodes, mut warnings) = (NodeMembers::default(), Vec::new(), Vec::new());
     let (mut consolidated, mut arrays) = (false, Vec::new());
     let coordinates = coordinates(&all);
@@ -79,15 +77,16 @@ pub(super) fn inspect_group(options: &InspectOptions, documents: Documents, run:
 }
 
 /// Returns the failure of one node. An interrupt stays an error.
-fn failure(error: OperationError) -> Result<UnreadNode> {
-    if error.class() == FaultClass::Environment { Ok(UnreadNode::new(&error)) } else { Err(error) }
+fn failure(error: OperationError) -> Result<Unread> {
+    let unread = (error.in_one_line(), help_of(&error).map(str::to_owned));
+    if error.class() == FaultClass::Environment { Ok(unread) } else { Err(error) }
 }
 
 /// Describes what is stored of an array, and adds its findings. Chunks that cannot be listed are a failure.
 fn describe_storage(
     array: &ArrayReading,
     described: &mut NodeResult,
-    (warnings, failures): (&mut Vec<Diagnostic>, &mut Vec<UnreadNode>),
+    (warnings, failures): (&mut Vec<Diagnostic>, &mut Vec<Unread>),
     driver: &Driver,
 ) -> Result<()> {
     match listed(array, driver) {
@@ -167,11 +166,8 @@ fn coordinates(nodes: &[HierarchyNode]) -> HashSet<String> {
     let members = nodes.iter().filter_map(|node| {
         let path = node.node_path.path.as_str();
         match &node.content {
-            NodeContent::Array(array) => {
-                let metadata = array.metadata.as_ref()?;
-                Some(Member { path, array: Some(metadata), attributes: &metadata.attributes })
-            }
-            NodeContent::Group(group) => Some(Member { path, array: None, attributes: &group.attributes }),
+            NodeContent::Array(array) => array.metadata.as_ref().map(|own| (path, Some(own), &own.attributes)),
+            NodeContent::Group(group) => Some((path, None, &group.attributes)),
             NodeContent::Implicit | NodeContent::Broken => None,
         }
     });
@@ -190,7 +186,7 @@ fn has_ways(array: &ArrayReading, coordinates: &HashSet<String>) -> bool {
 fn listed(array: &ArrayReading, driver: &Driver) -> Result<Option<Listing>> {
     let scan = |metadata| scan(&array.node, metadata, Purpose::Counting, driver);
     let listing = array.metadata.as_ref().map(scan).transpose();
-    listing.map_err(|error| OperationError::cannot_list(&array.store, error))
+    listing.map_err(|error| OperationError::cannot_list(array.node_path.name(), error))
 }
 
 fn totals(nodes: &[NodeResult]) -> GroupTotals {

@@ -4,14 +4,13 @@
 use super::{Contents, finding};
 use crate::array::{ChunkFault, StoredArray};
 use crate::diagnostic::code;
-use crate::engine::Fold;
 use crate::metadata::{ArrayMetadata, array::num_elements};
 use crate::operation::drawing::finite_range;
 use crate::operation::histogram::{BINS, Binning, absent, range_of};
 use crate::operation::options::{PictureSize, PreviewOptions};
 use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
 use crate::operation::{
-    ArrayDrawing, ArrayResult, CfNumbers, FaultClass, Histogram, LevelResult, OperationError, PreviewResult, Result,
+    ArrayDrawing, ArrayResult, FaultClass, Histogram, LevelResult, Numbers, OperationError, PreviewResult, Result,
     Stats, explain, inspect_result::PreviewRow, stored::listed,
 };
 
@@ -26,7 +25,7 @@ const MOST_PROBED: u64 = 1 << 12;
 
 impl Contents<'_> {
     /// Adds the requested pictures. A chunk that cannot be read is a finding.
-    pub(super) fn preview(&self, numbers: &CfNumbers, wanted: &PreviewOptions, result: &mut ArrayResult) -> Result<()> {
+    pub(super) fn preview(&self, numbers: &Numbers, wanted: &PreviewOptions, result: &mut ArrayResult) -> Result<()> {
         let at = indices(&self.source.metadata, &self.source.store, &wanted.at)?;
         let draw = |size| self.draw(numbers, &slice(&self.source.metadata, &at, size));
         for (size, drawn) in [(wanted.picture, &mut result.preview), (wanted.image, &mut result.image)] {
@@ -43,15 +42,14 @@ impl Contents<'_> {
     }
 
     /// Reads a slice. An error of the data if a chunk cannot be read.
-    fn draw(&self, numbers: &CfNumbers, slice: &Slice) -> Result<PreviewResult> {
-        let (array, store) = (self.stored, &self.source.store);
+    fn draw(&self, numbers: &Numbers, slice: &Slice) -> Result<PreviewResult> {
+        let (array, store) = (self.fold.array, &self.source.store);
         let mut objects = slice.objects(array);
         if objects.len() > MOST_PROBED {
-            objects = objects.common(&listed(self.source, self.driver)?.present);
+            objects = objects.common(&listed(self.source, self.fold.driver)?.present);
         }
         let reader = SliceReader::new(slice, self.source, numbers);
-        let fold = Fold { array, driver: self.driver, progress: self.progress };
-        let values = reader.read(fold, "preview", &objects);
+        let values = reader.read(self.fold, "preview", &objects);
         let mut values = values.map_err(|fault| explain(fault, &array.metadata, store, None))?;
         let is_mean = slice.sides[1].is_mean;
         values.iter_mut().filter(|value| !is_mean && value.is_infinite()).for_each(|value| *value = f64::NAN);
@@ -65,24 +63,23 @@ impl Contents<'_> {
             max,
             values: values.chunks(slice.sides[1].pixels.len()).map(|row| PreviewRow(row.to_vec())).collect(),
             units: units(&self.source.metadata),
-            is_upside_down: is_upside_down(self.source, slice, self.driver),
+            is_upside_down: is_upside_down(self.source, slice, self.fold.driver),
         })
     }
 
     /// Returns a slice and a histogram. The histogram is the requested one, or one of all values. For a large array it
     /// is of the slice. A chunk that cannot be read is a note.
-    pub(super) fn drawing(&self, numbers: Option<&CfNumbers>, result: &ArrayResult) -> Result<ArrayDrawing> {
+    pub(super) fn drawing(&self, numbers: Option<&Numbers>, result: &ArrayResult) -> Result<ArrayDrawing> {
         let Some(numbers) = numbers else {
             let data_type = &self.source.data_type;
             let note = format!("values of type {data_type} are not real numbers and are not drawn");
             return Ok(ArrayDrawing::noted(note));
         };
-        let (array, metadata) = (self.stored, &self.source.metadata);
+        let (array, metadata) = (self.fold.array, &self.source.metadata);
         let Some(slice) = Slice::in_middle(&metadata.shape, &[array], PIXELS) else {
             return Ok(ArrayDrawing::noted("the array has no elements to draw"));
         };
-        let fold = Fold { array, driver: self.driver, progress: self.progress };
-        let histogram = result.histogram.clone();
+        let (fold, histogram) = (self.fold, result.histogram.clone());
         let mut drawing = ArrayDrawing { histogram, is_of_all: true, ..ArrayDrawing::default() };
         let counts_all = drawing.histogram.is_none() && is_small(array);
         let range = match &result.stats {
@@ -108,7 +105,7 @@ impl Contents<'_> {
         };
         match picture {
             Ok(values) => {
-                let is_upside_down = is_upside_down(self.source, &slice, self.driver);
+                let is_upside_down = is_upside_down(self.source, &slice, self.fold.driver);
                 drawing.level = Some(LevelResult { is_upside_down, ..slice.level(metadata, values) });
             }
             Err(fault) => drawing.note = Some(self.note(fault)?),
@@ -123,7 +120,7 @@ impl Contents<'_> {
 
     /// Returns the reason why a chunk cannot be read. An error if the run was interrupted.
     fn note(&self, fault: ChunkFault) -> Result<String> {
-        let error = explain(fault, &self.stored.metadata, &self.source.store, None);
+        let error = explain(fault, &self.fold.array.metadata, &self.source.store, None);
         if error.class() == FaultClass::Interrupted { Err(error) } else { Ok(error.in_one_line()) }
     }
 }

@@ -6,9 +6,9 @@ use crate::diagnostic::quantity::{approximate, exact};
 use crate::element::{ElementType, NumberType};
 use crate::engine::{Fold, Silent};
 use crate::operation::inspect_result::{WayResult, WaysResult};
-use crate::operation::transcode::{Sample, SampleSize, SampleSpec, Sampler, Trial, as_source, has_fixed_size};
+use crate::operation::transcode::{Attempt, Sample, SampleSize, SampleSpec, Sampler, Trial, as_source, has_fixed_size};
 use crate::operation::{
-    Budget, CfNumbers, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing,
+    Budget, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing, Numbers,
     OperationError, Predict, QuantizeOptions, Result, Stats, StatsResult, explain, new_driver, options,
     quantize::request::Request, stored::refuse_nested_shards, stored_array,
 };
@@ -33,8 +33,8 @@ impl Contents<'_> {
     pub(super) fn ways(&self, listing: &Listing, wanted: Option<u64>, options: &InspectOptions) -> Result<WaysResult> {
         // Whether the array can be quantised at all is checked before anything is read.
         Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
-        refuse_nested_shards(self.stored, &self.source.store)?;
-        let sampler = Sampler { budget: Budget::new(&options.common), driver: self.driver };
+        refuse_nested_shards(self.fold.array, &self.source.store)?;
+        let sampler = Sampler { budget: Budget::new(&options.common), driver: self.fold.driver };
         let source = as_source(self.source.clone());
         let size = wanted.map_or(SampleSize::ByDefault, SampleSize::Chunks);
         let draw = |fills| sampler.draw(&SampleSpec::as_it_is(&source, listing, fills), size);
@@ -45,28 +45,31 @@ impl Contents<'_> {
         // Differences are tried on the codes of the previous way, which is the same without them.
         let mut before = None;
         let (candidates, bytes) = (self.candidates(&result.values, missing)?, result.sample.bytes_read);
-        self.progress.start("ways", Some(bytes.saturating_mul(candidates.len() as u64)));
+        self.fold.progress.start("ways", Some(bytes.saturating_mul(candidates.len() as u64)));
         for (name, change) in candidates {
-            self.driver.interrupt().check()?;
+            self.fold.driver.interrupt().check()?;
             let tried = change.map_err(OperationError::data).and_then(|(mut change, words)| {
                 let mut quantization = None;
                 if change.predict.take().is_some() {
                     quantization = before.take();
-                    let found = sampler.predict(&sample, self.source, &change, quantization.as_ref())?;
+                    let attempt =
+                        Attempt { sampler, sample: &sample, options: &change, resolved: quantization.as_ref() };
+                    let found = attempt.best_dimensions(self.source)?;
                     if found.is_empty() {
                         return Ok(None);
                     }
                     change.predict = Some(Predict::Dimensions(found));
                 }
-                let trial = match sampler.try_change(&sample, &change, quantization.as_ref())? {
+                let attempt = Attempt { sampler, sample: &sample, options: &change, resolved: quantization.as_ref() };
+                let trial = match attempt.run()? {
                     // Only the values show that absent chunks are written.
-                    trial if trial.fills => sampler.try_change(&draw(true)?, &change, quantization.as_ref())?,
+                    trial if trial.fills => Attempt { sample: &draw(true)?, ..attempt }.run()?,
                     trial => trial,
                 };
                 before.clone_from(&trial.quantization);
                 Ok(Some((trial, words)))
             });
-            self.progress.advance(bytes);
+            self.fold.progress.advance(bytes);
             result.ways.push(match tried {
                 Ok(Some((trial, words))) => WayResult {
                     command: Some(command(self.source, &options.access, &words)),
@@ -158,13 +161,13 @@ impl Contents<'_> {
     fn values_of(&self, sample: &Sample, budget: Budget, missing: Option<&Missing>) -> Result<StatsResult> {
         let (array, store) = (&sample.array, &self.source.store);
         let options = CfOptions { missing: missing.cloned(), unpacks: false };
-        let numbers = CfNumbers::new(array, &options)?;
+        let numbers = Numbers::as_cf(array, &options)?;
         let numbers = numbers.ok_or_else(|| OperationError::data(format!("`{store}` has no numbers")))?;
         let mut stored = stored_array(array)?;
         stored.present = Some(sample.held_by(array)?);
         let purpose = || format!("for the chunks of `{store}`");
         let threads = budget.threads_of(stored.reading_bytes_in_pieces(), purpose)?;
-        let driver = new_driver(threads, self.driver.interrupt())?;
+        let driver = new_driver(threads, self.fold.driver.interrupt())?;
         let fold = Fold { array: &stored, driver: &driver, progress: &Silent };
         let figures = Stats::of(&numbers, fold, true);
         figures.map_err(|fault| explain(fault, &stored.metadata, store, None))

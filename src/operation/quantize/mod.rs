@@ -4,8 +4,6 @@ pub(super) mod quantization;
 pub(super) mod range;
 pub(super) mod request;
 
-pub(crate) use super::quantize::range::elements_of;
-pub(crate) use super::quantize::request::FirstPass;
 pub(crate) use quantization::Quantization;
-pub(crate) use range::{Codes, FloatType, RangeFinder, Scaling};
-pub(crate) use request::{FirstPassStats, Request};
+pub(crate) use range::{Codes, FloatType, RangeFinder, Scaling, elements_of};
+pub(crate) use request::{FirstPass, FirstPassStats, Request};

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Codes, FloatType, RangeFinder, Scaling, range};
-use crate::codec::kinds::{cast_value, scale_offset};
+use crate::codec::kinds::values::{cast_value_metadata, scale_offset_metadata};
 use crate::codec::{StepOrigin, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::{Diagnostic, code, quantity};
@@ -19,7 +19,7 @@ use crate::operation::xarray::{FILL_VALUE, nan_like};
 use crate::operation::{Draft, OpenedArray, QuantizeForm, Result, cf, draft};
 
 /// A quantisation whose parameters are all known.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Quantization {
     pub form: QuantizeForm,
     pub source: NumberType,
@@ -65,7 +65,7 @@ pub(crate) struct Quantization {
 pub(crate) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f64> {
     let kernel = quantization.codecs();
     let float = FloatType(quantization.source);
-    let start = float.value(kernel.decode(kernel.encode(float.bits(fill))?)?);
+    let start = float.value(kernel.coded(float.bits(fill))?);
     let steps = (0..=16_i64).flat_map(|step| [step, -step]);
     let allowed = quantization.max_error.unwrap_or(f64::INFINITY);
     let mut values = steps.filter_map(|step| float.neighbour(start, step));
@@ -73,19 +73,24 @@ pub(crate) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f
 }
 
 /// The two codecs for single values, as readers apply them.
-struct ValueCodecs {
+pub(crate) struct ValueCodecs {
     scale_offset: ScaleOffset,
     encode: Cast,
     decode: Cast,
 }
 
 impl ValueCodecs {
-    fn encode(&self, bits: u64) -> Option<u64> {
+    pub(crate) fn encode(&self, bits: u64) -> Option<u64> {
         self.encode.convert_one(self.scale_offset.encode_one(bits).ok()?).ok()
     }
 
-    fn decode(&self, code: u64) -> Option<u64> {
+    pub(crate) fn decode(&self, code: u64) -> Option<u64> {
         self.scale_offset.decode_one(self.decode.convert_one(code).ok()?).ok()
+    }
+
+    /// Returns the value after encoding and decoding.
+    fn coded(&self, bits: u64) -> Option<u64> {
+        self.decode(self.encode(bits)?)
     }
 
     /// Returns whether a value survives each codec alone.
@@ -102,32 +107,6 @@ impl ValueCodecs {
 pub(crate) const FEW_CODES: u64 = 8;
 
 impl Quantization {
-    /// Makes a quantisation from its codes and scaling. The other fields are those of an array without absent chunks.
-    pub(crate) fn new(form: QuantizeForm, source: NumberType, codes: (NumberType, Codes), scaling: Scaling) -> Self {
-        let (target, codes) = codes;
-        Quantization {
-            form,
-            source,
-            target,
-            codes,
-            more_nan_codes: Vec::new(),
-            scaling,
-            range: None,
-            rounding: Rounding::NearestEven,
-            out_of_range: OutOfRange::Error,
-            missing: Vec::new(),
-            fill_value: 0,
-            absent_bits: 0,
-            writes_absent: false,
-            max_error: None,
-            grid_step: None,
-            is_proved: true,
-            is_open: false,
-            is_target_open: false,
-            reader_workaround: None,
-        }
-    }
-
     /// Returns whether all parameters are known and none depends on the data.
     pub(crate) fn is_resolved(&self) -> bool {
         !(self.is_open || self.is_target_open)
@@ -219,7 +198,7 @@ impl Quantization {
         (cast(self.source, self.target, encode), cast(self.target, self.source, decode))
     }
 
-    fn codecs(&self) -> ValueCodecs {
+    pub(crate) fn codecs(&self) -> ValueCodecs {
         let (encode, decode) = self.casts();
         ValueCodecs { scale_offset: self.scale_offset(), encode: Cast::new(encode), decode: Cast::new(decode) }
     }
@@ -246,24 +225,10 @@ impl Quantization {
         program
     }
 
-    /// Returns the value after encoding and decoding.
-    fn coded(&self, bits: u64) -> Option<u64> {
-        let codecs = self.codecs();
-        codecs.decode(codecs.encode(bits)?)
-    }
-
     /// Returns the value of a code, with the real decoder.
     pub(crate) fn value_of(&self, code: i64) -> Option<f64> {
-        Some(FloatType(self.source).value(self.decoded(integer_bits(code.cast_unsigned(), self.target.element()))?))
-    }
-
-    /// Returns the bits of a code's value, with the real decoder.
-    pub(crate) fn decoded(&self, code: u64) -> Option<u64> {
-        self.codecs().decode(code)
-    }
-
-    pub(crate) fn encoded(&self, bits: u64) -> Option<u64> {
-        self.codecs().encode(bits)
+        let bits = self.codecs().decode(integer_bits(code.cast_unsigned(), self.target.element()))?;
+        Some(FloatType(self.source).value(bits))
     }
 
     /// Returns the bits of a code's value, if it survives each codec alone.
@@ -276,20 +241,20 @@ impl Quantization {
     pub(crate) fn absent_value(&self) -> FillValue {
         let absent = if self.writes_absent { self.absent_bits } else { self.fill_value };
         let are_floats = self.form == QuantizeForm::Codecs;
-        let code = || self.encoded(absent).unwrap_or(0);
+        let code = || self.codecs().encode(absent).unwrap_or(0);
         if are_floats { FillValue::from_bits(self.source, absent) } else { FillValue::from_bits(self.target, code()) }
     }
 
     /// Returns the decoded value of the code that is written for absent elements.
     pub(crate) fn absent_read_back(&self) -> Option<FillValue> {
-        Some(FillValue::from_bits(self.source, self.coded(self.absent_bits)?))
+        Some(FillValue::from_bits(self.source, self.codecs().coded(self.absent_bits)?))
     }
 
     /// Returns the error of absent elements: of the fill value in DEST, or of the written code. `None` if they are NaN.
     pub(crate) fn absent_error(&self) -> Option<f64> {
         let float = FloatType(self.source);
         let absent = float.value(self.absent_bits);
-        let written = if self.writes_absent { self.coded(self.absent_bits)? } else { self.fill_value };
+        let written = if self.writes_absent { self.codecs().coded(self.absent_bits)? } else { self.fill_value };
         let decoded = float.value(written);
         (!absent.is_nan() && !decoded.is_nan()).then(|| (decoded - absent).abs())
     }
@@ -361,9 +326,9 @@ impl Quantization {
             .map(|(value, code)| (value, integer_bits(code.cast_unsigned(), self.target.element())));
         encode.scalar_map.extend(entry);
         // In an open plan the scale is not known, but the chain will have the codec.
-        let scales = self.is_open || scaling.offset().is_some() || scaling.scale().is_some();
-        let scaled = scales.then(|| scale_offset::to_metadata(&scaling));
-        scaled.into_iter().chain([cast_value::to_metadata(&encode, &decode)]).collect()
+        let scales = self.is_open || scaling.offset.is_some() || scaling.scale.is_some();
+        let scaled = scales.then(|| scale_offset_metadata(&scaling));
+        scaled.into_iter().chain([cast_value_metadata(&encode, &decode)]).collect()
     }
 
     /// Writes the quantisation into the metadata of DEST.
@@ -384,7 +349,7 @@ impl Quantization {
             return draft.set_fill_value(FillValue::from_bits(self.source, self.fill_value));
         }
         draft.set_data_type(codes);
-        draft.set_fill_value(FillValue::from_bits(self.target, self.encoded(self.fill_value).unwrap_or(0)))?;
+        draft.set_fill_value(FillValue::from_bits(self.target, self.codecs().encode(self.fill_value).unwrap_or(0)))?;
         if self.form == QuantizeForm::Cf {
             self.describe_as_cf(draft);
         }
@@ -440,7 +405,7 @@ pub(crate) fn needs_workaround(quantization: &Quantization, codecs: &[CodecMetad
     let is_sharded = draft::has_codec(codecs, "sharding_indexed");
     let concerns = is_sharded && quantization.form == QuantizeForm::Codecs && !quantization.is_open;
     // 0 is the default of the array's type.
-    concerns && quantization.encoded(0).is_none()
+    concerns && quantization.codecs().encode(0).is_none()
 }
 
 /// Returns SOURCE's whole chain including the quantisation and the help for readers.

@@ -17,7 +17,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::codec::fault::number_value;
-use crate::data_type::FillValue;
 use crate::element::{ElementType, FloatFormat, NumberType, element_bits, integer_of};
 use crate::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use crate::kernel::{OutOfRange, Rounding, cast::Cast};
@@ -49,7 +48,7 @@ impl Scaling {
 }
 
 /// The codes of numbers, and the code of NaN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Codes {
     /// The least code of a number.
     pub first: i64,
@@ -208,12 +207,7 @@ pub(crate) fn exponent_of(value: f64) -> i32 {
 
 /// Returns the least number that fits, if all greater ones fit, too, and `failed` does not. Tries `base + gap`, doubles
 /// the gap until a number fits, then bisects. `None` if no number below `end` fits.
-pub(super) fn least_fitting(
-    mut failed: u64,
-    (base, mut gap): (u64, u64),
-    end: u64,
-    fits: impl Fn(u64) -> bool,
-) -> Option<u64> {
+fn least_fitting(mut failed: u64, (base, mut gap): (u64, u64), end: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
     let mut next = base + gap;
     while !fits(next) {
         failed = next;
@@ -307,11 +301,20 @@ impl RangeFinder {
 
     /// Returns the code of a value with the real kernel. `None` if the kernel returns an error.
     pub(crate) fn encode(&self, scaling: Scaling, value: f64) -> Option<i64> {
-        let quantize = Quantize::new(self.options(scaling));
-        let (mut code, mut figures) = ([0_u8; 8], QuantizeFigures::default());
-        let code = code.get_mut(..self.target.size())?;
-        quantize.convert(&FillValue::from_bits(self.float.0, self.float.bits(value)).0, code, &mut figures).ok()?;
-        i64::try_from(integer_of(element_bits(code), self.target.element())).ok()
+        let kernel = Quantize::new(self.options(scaling));
+        self.encode_with(&kernel, &[self.float.ordinal(value)])?.0.first().copied()
+    }
+
+    /// Returns the codes of values by ordinal, and the error figures. `None` if a value has no code.
+    fn encode_with(&self, kernel: &Quantize, ordinals: &[i64]) -> Option<(Vec<i64>, QuantizeFigures)> {
+        let RangeFinder { float, target, .. } = *self;
+        let elements = elements_of(float.0, ordinals.iter().map(|ordinal| float.of_ordinal(*ordinal)));
+        let mut codes = vec![0; ordinals.len() * target.size()];
+        let mut figures = QuantizeFigures::default();
+        kernel.convert(&elements, &mut codes, &mut figures).ok()?;
+        let integer = |code| i64::try_from(integer_of(element_bits(code), target.element())).ok();
+        let codes = codes.chunks_exact(target.size()).map(integer).collect::<Option<_>>()?;
+        Some((codes, figures))
     }
 
     /// Returns the options of the kernel for this scaling. Values out of range are errors.
@@ -627,9 +630,8 @@ impl<'a> WorstError<'a> {
         let with_all = RangeFinder { codes: Codes { nan: None, ..finder.codes }, ..finder.clone() };
         let kernel = Quantize::new(with_all.options(scaling));
         let ends = (finder.float.ordinal(lo), finder.float.ordinal(hi));
-        let worst = WorstError { finder, scaling, kernel, codes: finder.codes, ends };
-        let codes = worst.encode(&[ends.0, ends.1])?.0;
-        Some(WorstError { codes: Codes { first: *codes.first()?, last: *codes.last()?, ..finder.codes }, ..worst })
+        let [first, last] = finder.encode_with(&kernel, &[ends.0, ends.1])?.0.try_into().ok()?;
+        Some(WorstError { finder, scaling, kernel, codes: Codes { first, last, ..finder.codes }, ends })
     }
 
     /// Returns whether the error is at most `allowed` at the ends of the codes, for both the codecs and CF attributes.
@@ -655,7 +657,7 @@ impl<'a> WorstError<'a> {
         let mut open: Vec<&mut Boundary> = boundaries.iter_mut().filter(|one| !one.is_found()).collect();
         while !open.is_empty() {
             let tried: Vec<i64> = open.iter().map(|boundary| boundary.next).collect();
-            let (codes, _) = self.encode(&tried)?;
+            let (codes, _) = self.finder.encode_with(&self.kernel, &tried)?;
             open.iter_mut().zip(codes).for_each(|(boundary, code)| boundary.take(code));
             open.retain(|boundary| !boundary.is_found());
         }
@@ -663,7 +665,7 @@ impl<'a> WorstError<'a> {
     }
 
     fn keeps_at(&self, ordinals: &[i64], allowed: f64) -> bool {
-        self.encode(ordinals).is_some_and(|(codes, figures)| {
+        self.finder.encode_with(&self.kernel, ordinals).is_some_and(|(codes, figures)| {
             let is_kept = |(ordinal, code): (&i64, i64)| self.cf_error(*ordinal, code) <= allowed;
             figures.max_abs_error <= allowed && ordinals.iter().zip(codes).all(is_kept)
         })
@@ -694,19 +696,6 @@ impl<'a> WorstError<'a> {
         let decoded = float_of(code) * (1.0 / scale) + offset;
         let rounded = float.value(float.bits(decoded));
         (decoded - value).abs().max((rounded - value).abs())
-    }
-
-    /// Returns the codes of values by ordinal, and the error figures. `None` if a value has no code.
-    fn encode(&self, ordinals: &[i64]) -> Option<(Vec<i64>, QuantizeFigures)> {
-        let RangeFinder { float, target, .. } = *self.finder;
-        let source = float.0;
-        let elements = elements_of(source, ordinals.iter().map(|ordinal| float.of_ordinal(*ordinal)));
-        let mut codes = vec![0; ordinals.len() * target.size()];
-        let mut figures = QuantizeFigures::default();
-        self.kernel.convert(&elements, &mut codes, &mut figures).ok()?;
-        let integer = |code| i64::try_from(integer_of(element_bits(code), target.element())).ok();
-        let codes = codes.chunks_exact(target.size()).map(integer).collect::<Option<_>>()?;
-        Some((codes, figures))
     }
 }
 

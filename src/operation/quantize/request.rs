@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::range::{Fitted, Grid, RangeFault, ScaleSearch};
 use super::{Codes, FloatType, Quantization, RangeFinder, Scaling, quantization::surviving_fill};
 use crate::array::{Fault, StoredArray, element_fault};
+use crate::codec::{StepOrigin, Tiles, ValueProgram, ValueStep};
 use crate::data_type::{DataType, value_from_json};
 use crate::diagnostic::quantity::{self, counted};
 use crate::element::NumberType;
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
-use crate::grid::Region;
-use crate::kernel::quantize::{Quantize, QuantizeFigures};
+use crate::kernel::quantize::QuantizeFigures;
 use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::kernel::unpack::Unpack;
 use crate::metadata::{CodecMetadata, Json};
@@ -33,8 +33,10 @@ pub(crate) struct FirstPassStats {
     pub absent_elements: bool,
 }
 
+/// A type of codes that is tried, and the rule for its scaling.
+pub(crate) type Candidate = (NumberType, ScaleSearch);
+
 /// A requested quantisation, before the range is known.
-#[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub source: &'a OpenedArray,
     pub options: &'a ChangeOptions,
@@ -52,7 +54,7 @@ impl<'a> Request<'a> {
     pub(crate) fn new(source: &'a OpenedArray, options: &'a ChangeOptions, asked: &'a QuantizeOptions) -> Result<Self> {
         let unpack = if options.unpack { cf::packing(source, None)? } else { None };
         let number_type = match (&unpack, &source.data_type) {
-            (Some(unpack), _) => unpack.target(),
+            (Some(unpack), _) => unpack.target,
             (None, DataType::Number(number_type)) if number_type.is_float() && !source.data_type.is_small_float() => {
                 *number_type
             }
@@ -75,16 +77,11 @@ impl<'a> Request<'a> {
         if asked.form == QuantizeForm::Cf {
             check_cf(source, options.unpack, asked.data_type)?;
         }
-        let fill_bits = Numbers::of(number_type, unpack.clone()).fill_bits(source);
+        let fill_bits = Numbers::of(number_type, unpack.clone()).fill_of(source);
         // Unpacked values are NaN if attributes declare them missing.
         let named = asked.missing.as_ref().filter(|named| unpack.is_none() || **named != Missing::Auto);
         let missing = cf::missing_values(source, number_type, named)?;
         Ok(Request { source, options, quantize: asked, unpack, float: FloatType(number_type), missing, fill_bits })
-    }
-
-    /// Returns the conversion of stored elements to the floats that are quantised.
-    pub(crate) fn numbers(&self) -> Numbers {
-        Numbers::of(self.float.0, self.unpack.clone())
     }
 
     /// Returns whether the fill value represents NaN.
@@ -128,7 +125,7 @@ impl<'a> Request<'a> {
         // A finite fill value depends on whether inner chunks are absent.
         let knows_fill = self.fill_is_nan() || self.source.pipeline.sharding().is_none();
         if self.fits_error() && self.quantize.range.is_some() && knows_fill {
-            let mut resolved = self.first_fit(|target, fit| self.resolve(target, &survey, fit))?;
+            let mut resolved = self.first_fit(|candidate| self.resolve(candidate, &survey))?;
             resolved.is_open = !resolved.is_proved;
             resolved.is_target_open = resolved.is_open && self.quantize.data_type.is_none();
             return Ok(resolved);
@@ -136,9 +133,9 @@ impl<'a> Request<'a> {
         // The widest type, so that the resources of the plan are enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.float.0);
         let fit = self.quantize.step.map_or(ScaleSearch::AllCodes, ScaleSearch::GridFromZero);
-        let mut quantization = match self.resolve(widest, &survey, fit) {
+        let mut quantization = match self.resolve((widest, fit), &survey) {
             // Only one value is known so far, which needs no grid. The data show later whether they fit one.
-            Err(_) if self.quantize.range.is_none() => self.resolve(widest, &survey, ScaleSearch::AllCodes)?,
+            Err(_) if self.quantize.range.is_none() => self.resolve((widest, ScaleSearch::AllCodes), &survey)?,
             resolved => resolved?,
         };
         quantization.is_open = self.quantize.finds_range() || self.fits_error();
@@ -147,7 +144,7 @@ impl<'a> Request<'a> {
     }
 
     /// Resolves everything for one type of codes.
-    pub(crate) fn resolve(&self, target: NumberType, stats: &FirstPassStats, fit: ScaleSearch) -> Result<Quantization> {
+    pub(crate) fn resolve(&self, candidate: Candidate, stats: &FirstPassStats) -> Result<Quantization> {
         let fill = self.float.value(self.fill_bits);
         // If no element is absent, the range need not contain the fill value.
         let fill_is_data = !self.fill_is_nan() && stats.absent_elements;
@@ -165,7 +162,7 @@ impl<'a> Request<'a> {
         // Without absent elements the fill value of DEST becomes NaN, which needs a code.
         let wants_nan = self.quantize.nan_value.is_some() || self.fill_is_nan() || saw_nan || !fill_is_data;
         let range = self.range(stats, fill_is_data.then_some(fill))?;
-        let mut quantization = self.with_codes((target, wants_nan), range, fill_is_data.then_some(fill), fit)?;
+        let mut quantization = self.with_codes(candidate, wants_nan, range, fill_is_data.then_some(fill))?;
         if !fill_is_data {
             quantization.fill_value = self.float.bits(f64::NAN);
             return Ok(quantization);
@@ -175,7 +172,7 @@ impl<'a> Request<'a> {
             return Ok(quantization);
         }
         // The NaN code may take the place of a number's code, so the scaling is computed again.
-        let mut quantization = self.with_codes((target, true), range, Some(fill), fit)?;
+        let mut quantization = self.with_codes(candidate, true, range, Some(fill))?;
         quantization.fill_value = self.float.bits(f64::NAN);
         quantization.writes_absent = true;
         Ok(quantization)
@@ -202,10 +199,10 @@ impl<'a> Request<'a> {
     /// NaN.
     fn with_codes(
         &self,
-        (target, wants_nan): (NumberType, bool),
+        (target, fit): Candidate,
+        wants_nan: bool,
         range: Option<(f64, f64)>,
         fill: Option<f64>,
-        fit: ScaleSearch,
     ) -> Result<Quantization> {
         let nan = if wants_nan { self.quantize.nan_value.or_else(|| Codes::default_nan(target)) } else { None };
         let refused = || OperationError::data(format!("--quantize takes an integer type; {target} is not one"));
@@ -228,6 +225,11 @@ impl<'a> Request<'a> {
             return Err(OperationError::data(message).with_help(help));
         }
         Ok(Quantization {
+            form: self.quantize.form,
+            source: self.float.0,
+            target,
+            codes,
+            scaling,
             range,
             rounding,
             out_of_range: self.options.out_of_range.unwrap_or_default(),
@@ -237,7 +239,7 @@ impl<'a> Request<'a> {
             max_error: self.quantize.max_error,
             grid_step: self.quantize.step,
             is_proved,
-            ..Quantization::new(self.quantize.form, self.float.0, (target, codes), scaling)
+            ..Quantization::default()
         })
     }
 
@@ -279,10 +281,7 @@ impl<'a> Request<'a> {
 
     /// Returns the first type of codes, with the rule to fit them, for which `resolve` succeeds. Otherwise returns the
     /// last error.
-    pub(crate) fn first_fit(
-        &self,
-        resolve: impl Fn(NumberType, ScaleSearch) -> Result<Quantization>,
-    ) -> Result<Quantization> {
+    pub(crate) fn first_fit(&self, resolve: impl Fn(Candidate) -> Result<Quantization>) -> Result<Quantization> {
         // All types are tried with one rule before the next rule.
         let rules = match (self.quantize.step, self.quantize.max_error) {
             (Some(step), _) => vec![ScaleSearch::GridFromZero(step), ScaleSearch::Grid(step)],
@@ -292,7 +291,7 @@ impl<'a> Request<'a> {
         let mut refused = OperationError::data("there is no type of codes to try");
         for fit in rules {
             for target in self.candidates() {
-                match resolve(target, fit) {
+                match resolve((target, fit)) {
                     // Another type may have enough codes.
                     Err(error) if error.class() == FaultClass::Data => refused = error,
                     resolved => return resolved,
@@ -430,27 +429,21 @@ impl FirstPass<'_> {
 
     /// Returns the quantisation with the first type that has enough codes.
     pub(crate) fn resolve(&self, survey: &FirstPassStats) -> Result<Quantization> {
-        self.request.first_fit(|target, fit| match self.request.quantize.max_error {
-            Some(max_error) => self.keep(max_error, survey, target, fit),
-            None => self.request.resolve(target, survey, fit),
-        })
+        self.request.first_fit(|candidate| self.keep(survey, candidate))
     }
 
-    /// Resolves one type of codes so that its error is at most `max_error`.
+    /// Resolves one type of codes. With `--max-error`, its error is at most that.
     ///
     /// A step with too great an error is narrowed by twice the excess, and tried again. The excess is a few roundings,
     /// because fitting has checked many codes. If no fill value survives the codes, absent chunks would have to be
     /// written. Then slightly narrower steps are tried first.
-    fn keep(
-        &self,
-        max_error: f64,
-        survey: &FirstPassStats,
-        target: NumberType,
-        mut fit: ScaleSearch,
-    ) -> Result<Quantization> {
+    fn keep(&self, survey: &FirstPassStats, (target, mut fit): Candidate) -> Result<Quantization> {
+        let Some(max_error) = self.request.quantize.max_error else {
+            return self.request.resolve((target, fit), survey);
+        };
         let (mut least, mut writing_absent) = (f64::INFINITY, None);
         for round in 0..MOST_ROUNDS {
-            let resolved = match self.request.resolve(target, survey, fit) {
+            let resolved = match self.request.resolve((target, fit), survey) {
                 // The narrower step may need more codes than the type has. Then absent chunks are written.
                 Err(_) if writing_absent.is_some() => break,
                 resolved => resolved?,
@@ -500,7 +493,6 @@ impl FirstPass<'_> {
 const MOST_ROUNDS: i32 = 8;
 
 /// Determines the extent of the values of an array.
-#[derive(Debug)]
 pub(crate) struct FirstPassScan {
     /// The conversion of its elements to the floats that are quantised.
     numbers: Numbers,
@@ -517,10 +509,6 @@ impl Accumulator for FirstPassScan {
     /// The extent, and the extent in which values that are declared missing count as NaN, too.
     type Part = [Extent; 2];
     type Buffers = ();
-
-    fn start(&self, _: &Region) -> Self::Part {
-        Self::Part::default()
-    }
 
     fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
         let [extent, declared] = part;
@@ -554,7 +542,8 @@ impl FirstPassScan {
         let unnamed: Vec<u64> = declared.into_iter().filter(|bits| !missing.contains(bits)).collect();
         let scan = |missing: &[u64]| ExtentScan::new(request.float.0, missing);
         let declared = (!unnamed.is_empty()).then(|| scan(&[missing.as_slice(), &unnamed].concat()));
-        Some(FirstPassScan { numbers: request.numbers(), reads_values, scan: scan(missing), declared })
+        let numbers = Numbers::of(request.float.0, request.unpack.clone());
+        Some(FirstPassScan { numbers, reads_values, scan: scan(missing), declared })
     }
 
     /// Returns the results of the pass. `found` is `None` without a pass.
@@ -567,39 +556,28 @@ impl FirstPassScan {
 }
 
 /// Quantises all stored elements, after unpacking, and sums the error figures.
-pub(crate) struct Measure<'a> {
-    unpack: Option<&'a Unpack>,
-    quantization: &'a Quantization,
-    kernel: Quantize,
-}
+pub(crate) struct Measure(ValueProgram);
 
-impl<'a> Measure<'a> {
-    pub(crate) fn new(unpack: Option<&'a Unpack>, quantization: &'a Quantization) -> Self {
-        Measure { unpack, quantization, kernel: quantization.bind() }
+impl Measure {
+    pub(crate) fn new(unpack: Option<&Unpack>, quantization: &Quantization) -> Self {
+        let stored = unpack.map_or(quantization.source, |unpack| unpack.source);
+        let mut program = ValueProgram::new(stored.size());
+        let unpack = unpack.map(|unpack| ValueStep::Unpack(Box::new(unpack.clone())));
+        let steps = unpack.into_iter().chain([ValueStep::Quantize(Box::new(quantization.bind()))]);
+        steps.for_each(|step| program.push(step, StepOrigin::DataType));
+        Measure(program)
     }
 }
 
-impl Accumulator for Measure<'_> {
+impl Accumulator for Measure {
     type Part = QuantizeFigures;
-    /// Unpacked elements, and codes.
-    type Buffers = [Vec<u8>; 2];
+    /// The codes, and unpacked elements.
+    type Buffers = (Vec<u8>, Tiles);
 
-    fn start(&self, _: &Region) -> QuantizeFigures {
-        QuantizeFigures::default()
-    }
-
-    fn add(&self, part: &mut QuantizeFigures, chunk: Chunk<'_>, buffers: &mut [Vec<u8>; 2]) -> Result<(), Fault> {
-        let [floats, codes] = buffers;
-        let mut elements = chunk.elements.unwrap_or_default();
-        let Quantization { source, target, .. } = *self.quantization;
-        if let Some(unpack) = self.unpack {
-            floats.resize(elements.len() / unpack.source().size() * source.size(), 0);
-            unpack.convert(elements, floats);
-            elements = floats;
-        }
-        codes.resize(elements.len() / source.size() * target.size(), 0);
-        let converted = self.kernel.convert(elements, codes, part);
-        converted.map_err(|fault| element_fault(chunk.region, fault, elements, (source, target)))
+    fn add(&self, part: &mut QuantizeFigures, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<(), Fault> {
+        let (codes, tiles) = buffers;
+        let converted = self.0.run(chunk.elements.unwrap_or_default(), codes, tiles, Some(part));
+        converted.map_err(|fault| element_fault(chunk.region, &fault))
     }
 
     fn merge(&self, all: &mut QuantizeFigures, part: &QuantizeFigures) {

@@ -4,11 +4,7 @@
 //! are on disk. The output of a run that fails is kept without metadata, for `--resume`.
 
 mod destination;
-mod format {
-    //! Documents of the two versions of the format, and consolidated metadata.
-    pub(crate) mod consolidate;
-    pub(crate) mod version_2;
-}
+mod format;
 mod outcome;
 pub mod parts;
 mod plan;
@@ -22,12 +18,11 @@ mod sealed;
 mod tests;
 mod tree;
 mod verify;
-mod writing;
 
 use destination::{LockedDestination, Output, cannot_write};
-use format::consolidate::{NodeDocument, NodeDocuments};
+use format::{NodeDocument, NodeDocuments};
 use outcome::Done;
-use plan::{Plan, SourceArray, keep_bits::BitRounding, metadata::DestinationMetadata};
+use plan::{DestinationMetadata, Plan, SourceArray, change::BitRounding};
 use planning::JobPlan;
 use repack::Repacking;
 use sealed::SealedPlan;
@@ -35,6 +30,6 @@ use tree::Source;
 use verify::Verification;
 
 pub use super::slice::comparisons;
-pub(crate) use format::version_2::as_source;
+pub(crate) use format::as_source;
 pub use run::transcode;
-pub(crate) use sample::{Sample, SampleSize, SampleSpec, Sampler, Trial, has_fixed_size};
+pub(crate) use sample::{Attempt, Sample, SampleSize, SampleSpec, Sampler, Trial, has_fixed_size};

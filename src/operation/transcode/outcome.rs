@@ -10,10 +10,10 @@ use std::io;
 use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
 use std::iter::successors;
 
-use super::sample::{SampleSize, SampleSpec};
+use super::sample::{Attempt, SampleSize, SampleSpec};
 use super::{
-    DestinationMetadata, JobPlan, Plan, Repacking, Sampler, Verification, plan::regrid::as_option,
-    plan::route::name_of, verify::like_nan_text,
+    DestinationMetadata, JobPlan, Plan, Repacking, Sampler, Verification, plan::planner::name_of,
+    plan::regrid::as_option, verify::like_nan_text, verify::rounding_warning,
 };
 use crate::data_type::value_to_json;
 use crate::diagnostic::quantity::{self, approximate, bytes, counted};
@@ -59,7 +59,7 @@ pub(super) fn array_result(plan: &Plan, done: Option<Done>, warnings: &mut Vec<D
     let Done { tally, verified, quality } = done.unwrap_or_else(|| planned(plan));
     warnings.extend(plan.warnings.iter().cloned());
     warnings.extend(value_warnings(plan, &tally.figures));
-    warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
+    warnings.extend(verified.as_ref().and_then(|verified| rounding_warning(plan, &verified.result)));
     let DestinationMetadata { draft, pipeline, metadata } = &plan.destination;
     let mut destination = description(draft.zarr_format, &draft.document, pipeline, &metadata.grid);
     let (document, pipeline) = (&plan.source.documents.document, &plan.source.pipeline);
@@ -170,7 +170,7 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
             figures.infinite += if rounding.fill.is_infinite() { absent } else { 0 };
             let information = match rounding.keep {
                 KeepBits::Auto(share) | KeepBits::Found(_, share) => Some(share),
-                _ => None,
+                KeepBits::Bits(_) => None,
             };
             QuantizationResult {
                 form: "bitround",
@@ -504,7 +504,7 @@ impl Sampler<'_> {
         let mut drawing = SampleSpec::new(plan, change);
         let (sample, trial) = loop {
             let sample = self.draw(&drawing, SampleSize::ByDefault)?;
-            let trial = self.try_change(&sample, change, None)?;
+            let trial = Attempt { sampler: *self, sample: &sample, options: change, resolved: None }.run()?;
             if drawing.fills || !trial.fills {
                 break (sample, trial);
             }

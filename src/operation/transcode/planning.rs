@@ -2,7 +2,7 @@
 
 use super::plan::Planner;
 use super::sample::Search;
-use super::{Output, Plan, Sampler, Source, SourceArray, cannot_write};
+use super::{Output, Plan, Sampler, SealedPlan, Source, SourceArray, cannot_write};
 use crate::array::ChunkCache;
 use crate::engine::{Driver, Progress, Silent, SubProgress};
 use crate::grid::volume;
@@ -30,8 +30,8 @@ pub(super) struct JobPlan<'a> {
     /// Chunks that first passes keep.
     pub cache: ChunkCache,
     pub arrays: Vec<Plan>,
-    /// The documents of DEST by key. The last one makes it a node.
-    pub documents: Vec<(String, String)>,
+    /// The plan to be carried out.
+    pub sealed: SealedPlan,
 }
 
 impl JobPlan<'_> {

@@ -9,7 +9,6 @@ use crate::codec::{BoundCodec, Effect, StepOrigin, Tiles, ValueProgram, ValueSte
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
-use crate::grid::Region;
 use crate::kernel::Rounding;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Number};
 use crate::operation::quantize::{Codes, Scaling, elements_of};
@@ -24,7 +23,6 @@ use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 const MOST_ULPS: f64 = 2.0;
 
 /// A packing in its new form.
-#[derive(Debug, Clone)]
 pub(super) struct Repacking {
     /// The form in DEST.
     pub quantization: Quantization,
@@ -68,7 +66,7 @@ pub(super) fn repack(
         draft.set_data_type(floats);
         quantization.apply(draft)?;
         let is_missing = |code| packing.missing.contains(&code);
-        absent.and_then(|code| if is_missing(code) { nan } else { quantization.decoded(code) })
+        absent.and_then(|code| if is_missing(code) { nan } else { quantization.codecs().decode(code) })
     } else {
         quantization.apply(draft)?;
         // In v2 a fill value is a mask, except for 0, which becomes null.
@@ -93,7 +91,8 @@ fn quantization(packing: &Packing, form: QuantizeForm) -> Quantization {
     // float64 represents all codes of up to 32 bits, so none is left out.
     let all = Codes::new(NumberType::of(ElementType::Float64), codes, nan).unwrap_or(Codes { first: 0, last: 0, nan });
     let scaling = Scaling::new(Some(offset), Some(scale));
-    Quantization { more_nan_codes: missing.collect(), ..Quantization::new(form, float.0, (codes, all), scaling) }
+    let (source, target, codes, more_nan_codes) = (float.0, codes, all, missing.collect());
+    Quantization { form, source, target, codes, scaling, more_nan_codes, is_proved: true, ..Quantization::default() }
 }
 
 /// Chooses the scale and offset with which readers of DEST get the values of SOURCE, or the closest ones. All codes of
@@ -166,7 +165,7 @@ impl Repacking {
     pub(super) fn codes(&self, metadata: &ArrayMetadata, fill: Option<&FillValue>) -> Pipeline {
         let Quantization { form, source, target, .. } = self.quantization;
         let encoded = |fill: &FillValue| {
-            let code = self.quantization.encoded(fill.to_bits(&DataType::Number(source))?)?;
+            let code = self.quantization.codecs().encode(fill.to_bits(&DataType::Number(source))?)?;
             Some(FillValue::from_bits(target, code))
         };
         let fill_value = match fill {
@@ -210,10 +209,6 @@ struct Differences<'a>(&'a [ValueProgram; 2]);
 impl Accumulator for Differences<'_> {
     type Part = f64;
     type Buffers = ([Vec<f64>; 2], Tiles);
-
-    fn start(&self, _: &Region) -> f64 {
-        0.0
-    }
 
     fn add(&self, part: &mut f64, chunk: Chunk<'_>, (buffers, tiles): &mut Self::Buffers) -> Result<(), Fault> {
         for (decode, buffer) in self.0.iter().zip(&mut *buffers) {
@@ -313,7 +308,7 @@ impl Packing {
         let Some(unpack) = unpack else { return Ok(None) };
         let factor = |name| cf::factor(name, source);
         let scaling = [factor("add_offset")?.unwrap_or(0.0), 1.0 / factor("scale_factor")?.unwrap_or(1.0)];
-        let (codes, float) = (unpack.source(), FloatType(unpack.target()));
+        let (codes, float) = (unpack.source, FloatType(unpack.target));
         let mut decode = ValueProgram::new(codes.size());
         decode.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
         let absent = source.fill_value.as_ref().map_or(Some(0), |fill| fill.to_bits(&source.data_type));
@@ -325,10 +320,10 @@ impl Packing {
     fn of_chain(source: &OpenedArray, number: NumberType) -> Result<Option<Self>> {
         let stored = stored_array(source)?;
         let (chain, float) = (stored.subchunk_chain(), FloatType(number));
-        let packs = |codec: &BoundCodec| PACKING.contains(&codec.name.as_str());
+        let packs = |codec: &BoundCodec| PACKING.contains(&codec.metadata.name.as_str());
         let codes_of = |index: usize| chain.codecs()[index].encoded.array().and_then(|array| array.data_type.number());
         // After the first integers, and after differences, all codecs are of the codes.
-        let codecs = chain.codecs().iter().take_while(|codec| codec.name != draft::DELTA).enumerate();
+        let codecs = chain.codecs().iter().take_while(|codec| codec.metadata.name != draft::DELTA).enumerate();
         let indices: Vec<usize> = codecs.filter(|(_, codec)| packs(codec)).map(|(index, _)| index).collect();
         let first = indices.iter().find(|index| codes_of(**index).is_some_and(|codes| !codes.is_float()));
         let Some(&last) = first.or(indices.last()) else { return Ok(None) };
@@ -343,7 +338,7 @@ impl Packing {
         let scaling = [member("offset").unwrap_or(0.0), member("scale").unwrap_or(1.0)];
         let decode = decode.to_float64(number);
         let mut missing = match chain.codecs()[last].codec.effect() {
-            Effect::Cast { decode, .. } => decode.options().scalar_map.clone(),
+            Effect::Cast { decode, .. } => decode.options.scalar_map.clone(),
             _ => Vec::new(),
         };
         missing.retain(|(_, value)| float.value(*value).is_nan());

@@ -11,8 +11,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::plan::{BlockShapes, Planner, ResolvedPlan, keep_bits, metadata, regrid::lengths};
-use super::{BitRounding, DestinationMetadata, Plan, SourceArray, format::version_2::as_source};
+use super::plan::{self, BlockShapes, Planner, ResolvedPlan, change, regrid::lengths};
+use super::{BitRounding, DestinationMetadata, Plan, SourceArray, format::as_source};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::{Profile, quantity::approximate};
 use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer, progress::mixed};
@@ -147,9 +147,9 @@ impl Sampler<'_> {
     /// Returns the plan of a change of an array, with a destination in memory.
     fn plan(&self, array: SourceArray) -> Result<Plan> {
         let Sampler { budget, driver } = *self;
-        // Passes over the sample are those of `try_change`. The planner must not begin others.
+        // Passes over the sample are those of `Attempt::run`. The planner must not begin others.
         let run = &RunOptions { dry_run: true, ..RunOptions::default() };
-        let target = metadata::in_memory(&array.opened.store);
+        let target = plan::in_memory(&array.opened.store);
         let (is_in_tree, least_parts) = (false, None);
         let (cache, own_cache) = (&ChunkCache::default(), ArrayCache::default());
         let mut planner = Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
@@ -172,7 +172,7 @@ impl Sampler<'_> {
     /// Opens the array that a plan has written in part.
     fn open(plan: &Plan) -> Result<OpenedArray> {
         let (target, store) = (plan.target.clone(), &plan.source.store);
-        metadata::read_back(&plan.documents, target, store, Profile::Read).map(as_source)
+        plan::read_back(&plan.documents, target, store, Profile::Read).map(as_source)
     }
 
     fn population(&self, plan: &Plan, units: u64, size: SampleSize) -> Population {
@@ -191,24 +191,31 @@ impl Sampler<'_> {
         let array_bytes = bytes_of(&metadata.shape);
         Population { units, chunks_per_unit, unit_bytes, amplification, array_bytes, memory }
     }
+}
 
-    /// Applies options to a sample as to the whole array. The range of a `resolved` quantisation is not determined
-    /// again.
-    pub(crate) fn try_change(
-        &self,
-        sample: &Sample,
-        options: &ChangeOptions,
-        resolved: Option<&Quantization>,
-    ) -> Result<Trial> {
+/// A change that is tried on a sample.
+#[derive(Clone, Copy)]
+pub(crate) struct Attempt<'a> {
+    pub sampler: Sampler<'a>,
+    pub sample: &'a Sample,
+    pub options: &'a ChangeOptions,
+    /// A quantisation whose range is not determined again.
+    pub resolved: Option<&'a Quantization>,
+}
+
+impl Attempt<'_> {
+    /// Applies the options to the sample as to the whole array.
+    pub(crate) fn run(&self) -> Result<Trial> {
+        let Attempt { sample, options, resolved, .. } = *self;
         // The sample stays in memory, and so does what the trial writes.
-        let sampler = self.less(sample.bytes.saturating_mul(2));
+        let sampler = self.sampler.less(sample.bytes.saturating_mul(2));
         // The chunks of the sample have their final grid already, without shards.
         let (codecs, is_cut_off) = options.codecs.as_deref().map(without_shards).unzip();
         let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
         let mut options = ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() };
         let finds_bits = matches!(options.keep_bits, Some(KeepBits::Auto(_)));
         let there = sample.drawn.common(&sample.present);
-        let using = (sampler.budget, self.driver.interrupt());
+        let using = (sampler.budget, sampler.driver.interrupt());
         // Some times grow with the array, others do not.
         let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
         let mut quantization = resolved.cloned();
@@ -216,7 +223,7 @@ impl Sampler<'_> {
             passes += 1.0;
             let request = Request::new(&sample.array, &options, quantize)?;
             let array = stored_array(&sample.array)?.with_present(Some(&there));
-            let driver = new_driver(sampler.budget.threads(), self.driver.interrupt())?;
+            let driver = new_driver(sampler.budget.threads(), sampler.driver.interrupt())?;
             let lacks_chunks = sample.lacks_chunks;
             let pass = FirstPass { request: &request, array, lacks_chunks, driver, progress: &Silent };
             let (survey, _) = timed(&mut growing, || pass.survey())?;
@@ -225,7 +232,7 @@ impl Sampler<'_> {
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
             passes += 1.0;
             let chunks = (Some(&there), sample.is_whole);
-            let find = || keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent);
+            let find = || change::find_bits((&sample.array, options.unpack), chunks, share, using, &Silent);
             options.keep_bits = Some(timed(&mut growing, find)?);
         }
         let resolved = Some(ResolvedPlan { quantization: quantization.clone(), blocks: None });
@@ -238,7 +245,7 @@ impl Sampler<'_> {
         let (bytes, found, is_exact) = Self::estimate(sample, &plan)?;
         // The bits that a few chunks need are an estimate for all. Codecs after shards were not tried.
         let is_exact = is_exact && is_cut_off != Some(true) && (sample.is_whole || !finds_bits);
-        let (array, figures) = (Self::open(&plan)?, report.figures);
+        let (array, figures) = (Sampler::open(&plan)?, report.figures);
         let bits = plan.changed.rounding.as_ref().and_then(BitRounding::bits);
         let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
         Ok(Trial { bytes, found, is_exact, seconds, quantization, bits, figures, fills, array })
@@ -279,7 +286,6 @@ impl Sampler<'_> {
 }
 
 /// The chunks from which a sample is drawn.
-#[derive(Debug, Clone)]
 pub(crate) struct SampleSpec<'a> {
     source: &'a OpenedArray,
     listing: &'a Listing,
@@ -372,7 +378,7 @@ fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet> {
 /// Returns the bytes of a chunk in memory. 0 if it is absent.
 fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64> {
     let key = metadata.chunk_key_encoding.key(&position(chunk, metadata));
-    Ok(node.size(&key).map_err(|error| metadata::unkept(error, &node.name()))?.unwrap_or(0))
+    Ok(node.size(&key).map_err(|error| plan::unkept(error, &node.name()))?.unwrap_or(0))
 }
 
 /// The most places that a result lists.
@@ -605,12 +611,7 @@ fn chain(words: &str) -> Vec<CodecMetadata> {
     options::compression(words).unwrap_or_default()
 }
 
-/// Returns the chain of a plan until one is chosen.
-pub(super) fn placeholder(goal: CompressionGoal) -> Vec<CodecMetadata> {
-    chains(goal).first().map(|words| chain(words)).unwrap_or_default()
-}
-
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Search {
     pub goal: Option<CompressionGoal>,
     /// Whether differences along dimensions are tried (`--predict auto`).
@@ -625,7 +626,8 @@ impl Search {
         let is_thorough = is_thorough && options.repack.is_none();
         let predicts = options.predict.as_ref().map_or(is_thorough, |predict| *predict == Predict::Auto);
         if let Some(goal) = goal {
-            options.compress = Some(Compression::Codecs(placeholder(goal)));
+            let placeholder = chains(goal).first().map(|words| chain(words));
+            options.compress = Some(Compression::Codecs(placeholder.unwrap_or_default()));
         }
         Search { goal, predicts }
     }
@@ -641,22 +643,14 @@ impl Search {
     }
 }
 
-/// A sample, and the options with which chains and differences are tried on it.
-struct CompressorTrials<'a> {
-    sampler: &'a Sampler<'a>,
-    sample: &'a Sample,
-    resolved: Option<&'a Quantization>,
-    options: &'a ChangeOptions,
-}
-
-impl CompressorTrials<'_> {
+impl Attempt<'_> {
     /// Tries differences along some dimensions before a chain. Without `words`: the chain of the options.
     fn trial(&self, words: Option<&str>, dimensions: &[String]) -> Result<Trial> {
         let compress = words.map(|words| Compression::Codecs(chain(words))).or_else(|| self.options.compress.clone());
         let predict = Some(Predict::Dimensions(dimensions.to_vec())).filter(|_| !dimensions.is_empty());
         let predict = predict.or_else(|| self.options.predict.clone());
         let options = ChangeOptions { compress, predict, ..self.options.clone() };
-        self.sampler.try_change(self.sample, &options, self.resolved)
+        Attempt { options: &options, ..*self }.run()
     }
 
     /// Returns the requested dimensions, and those that are best with a fast and with a strong compressor.
@@ -669,6 +663,11 @@ impl CompressorTrials<'_> {
             }
         }
         Ok(predictions)
+    }
+
+    /// Returns the dimensions along which differences of codes make the sample of an array smallest.
+    pub(crate) fn best_dimensions(&self, source: &OpenedArray) -> Result<Vec<String>> {
+        self.predict(None, &dimensions_of(&source.metadata, source.pipeline.innermost_chunk_shape()))
     }
 
     /// Returns the dimensions along which differences make the sample smallest, found one by one. A dimension that
@@ -710,18 +709,6 @@ fn smallest(sizes: &[(f64, Vec<String>)]) -> Option<&(f64, Vec<String>)> {
 }
 
 impl Sampler<'_> {
-    /// Returns the dimensions along which differences of codes make a sample of an array smallest.
-    pub(crate) fn predict(
-        &self,
-        sample: &Sample,
-        source: &OpenedArray,
-        options: &ChangeOptions,
-        resolved: Option<&Quantization>,
-    ) -> Result<Vec<String>> {
-        let among = dimensions_of(&source.metadata, source.pipeline.innermost_chunk_shape());
-        CompressorTrials { sampler: self, sample, resolved, options }.predict(None, &among)
-    }
-
     /// Sets the chain of `--compress auto` and the dimensions of `--predict auto` in the options, and returns what was
     /// tried. The plan must be made with the placeholders of [`Search::new`]. If a quantisation is not resolved, its
     /// range is that of the sample.
@@ -736,7 +723,7 @@ impl Sampler<'_> {
         let size = SampleSize::Always((SAMPLE_BYTES / bytes.max(1)).clamp(1, SAMPLE_CHUNKS));
         let sample = self.draw(&SampleSpec::new(plan, options), size)?;
         let resolved = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
-        let trying = CompressorTrials { sampler: self, sample: &sample, resolved, options };
+        let trying = Attempt { sampler: *self, sample: &sample, options, resolved };
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
         // Zarr v2 cannot express the transpositions that most dimensions need.
         let predicts = search.predicts && draft.zarr_format == 3;

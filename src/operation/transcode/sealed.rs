@@ -18,8 +18,8 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{BlockShapes, ResolvedPlan, route};
-use super::{JobPlan, Plan, Source, Verification, cannot_write, verify::rounding_warning};
+use super::plan::{BlockShapes, ResolvedPlan, planner::name_of};
+use super::{Plan, Source, Verification, cannot_write};
 use crate::array::{ChunkSet, Listing};
 use crate::engine::{Fingerprint, Job, ObjectReport, journal::digest, route::staged::Intermediate};
 use crate::grid::volume;
@@ -32,7 +32,7 @@ use crate::operation::{
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
 /// Everything that determines the content of DEST and the work on its chunks.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct SealedPlan {
     /// Version of zarrcast: another one may write other bytes.
     program: String,
@@ -65,13 +65,13 @@ pub(super) struct SealedArray {
 }
 
 impl SealedPlan {
-    pub(super) fn seal(job: &JobPlan<'_>, documents: Vec<(String, String)>) -> Self {
-        let JobPlan { options, source: Source { node, spared, .. }, arrays, .. } = job;
+    /// Seals a plan that has no documents yet.
+    pub(super) fn seal(options: &TranscodeOptions, Source { node, spared, .. }: &Source, arrays: &[Plan]) -> Self {
         let (program, store, spared) = (env!("CARGO_PKG_VERSION").to_owned(), name_of_store(node), spared.clone());
         let source = arrays.iter().flat_map(|array| digests(&array.path, &array.source)).collect();
         let TranscodeOptions { only, no_consolidate, change: ChangeOptions { zarr_format, .. }, .. } = options;
         let (zarr_format, only, no_consolidate) = (*zarr_format, only.clone(), *no_consolidate);
-        let arrays = arrays.iter().map(SealedArray::new).collect();
+        let (arrays, documents) = (arrays.iter().map(SealedArray::new).collect(), Vec::new());
         SealedPlan { program, store, source, zarr_format, only, no_consolidate, documents, arrays, spared }
     }
 
@@ -185,7 +185,7 @@ impl SealedArray {
         let (path, change, compression) = (plan.path.clone(), plan.change.clone(), plan.compression.clone());
         let quantization = plan.changed.quantization.clone().filter(Quantization::is_resolved);
         let resolved = ResolvedPlan { quantization, blocks: BlockShapes::new(&plan.job) };
-        let route = route::name_of(&plan.job).name().to_owned();
+        let route = name_of(&plan.job).name().to_owned();
         SealedArray { path, change, compression, resolved, route, units: plan.job.units() }
     }
 }
@@ -653,8 +653,7 @@ impl PartReport {
         let bound = self.bound.map(f64::from_bits).or_else(|| quantization.map(Quantization::bound));
         let max_abs_error = Some(self.max_abs_error);
         let result = VerifyResult { equal: true, elements, differing: 0, max_abs_error, bound };
-        let warning = rounding_warning(plan, self.max_abs_error);
-        Verification { result, codes: counts_codes.then(|| self.codes.clone()), warning }
+        Verification { result, codes: counts_codes.then(|| self.codes.clone()) }
     }
 }
 

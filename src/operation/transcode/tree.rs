@@ -6,9 +6,9 @@
 
 use std::collections::HashSet;
 
-use super::format::version_2::{self, as_source};
-use super::plan::keep_bits::{group_of, name_containers};
-use super::plan::{change, regrid::Names};
+use super::format::{self, as_source};
+use super::plan::change::{self, group_of, name_containers};
+use super::plan::regrid::Names;
 use super::{SourceArray, repack};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code, quantity::counted};
 use crate::element::NumberType;
@@ -16,18 +16,17 @@ use crate::engine::Driver;
 use crate::grid::Region;
 use crate::metadata::{Json, NodeKind, Object, edit};
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, check_name, read_from};
-use crate::operation::open::{open_documents, opened, opened_as, read_array_of, refusal};
+use crate::operation::open::{open_documents, opened, refusal};
 use crate::operation::{
-    ArrayReading, ChangeOptions, Documents, GroupReading, Member, NodePath, OpenedArray, OperationError, PathPattern,
-    Predict, QuantizeForm, QuantizeOptions, Result, ShapeRequest, ShardRequest, TranscodeOptions, cf, cf::named,
-    options::Slice, stored,
+    ArrayReading, ChangeOptions, Documents, GroupReading, NodePath, OpenedArray, OperationError, PathPattern, Predict,
+    QuantizeForm, QuantizeOptions, Result, ShapeRequest, ShardRequest, TranscodeOptions, cf, cf::named, options::Slice,
+    stored,
 };
 use crate::store::{FolderListing, Node};
 
 /// Maximum number of errors in a message.
 const MOST_ERRORS: usize = 10;
 
-#[derive(Debug)]
 pub(super) struct Source {
     /// The root.
     pub node: Node,
@@ -68,9 +67,9 @@ impl Source {
             return Self::open_group(options, node, documents, driver);
         }
         check_patterns(options, &[""])?;
-        let mut reading = read_array_of(node_path, node.clone(), documents);
+        let mut reading = ArrayReading::new(node_path, node.clone(), documents);
         tell_of_array_members(options, &mut reading);
-        let opened = as_source(opened_as(profile(options, ""), reading)?);
+        let opened = as_source(opened(profile(options, ""), reading)?);
         let mut change = options.change.clone();
         // The pattern of each rule matches the single array.
         options.rules.iter().for_each(|rule| change.override_by(&rule.change));
@@ -83,14 +82,11 @@ impl Source {
         let store = options.source.display().to_string();
         let document_key = documents.key;
         let start = NodePath::new(&options.source, None)?;
-        let hierarchy = read_from(&start, options.source.node(), Some(documents), driver);
         // DEST would lack what is below a folder that cannot be read.
-        if let Some(failure) = hierarchy.failures.into_iter().next() {
-            return Err(failure.error);
-        }
+        let nodes = read_from(&start, options.source.node(), Some(documents), driver).complete()?;
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         let (mut readings, mut groups, mut rest) = (Vec::new(), Vec::new(), FolderListing::default());
-        for mut node in hierarchy.nodes {
+        for mut node in nodes {
             judge_node(options, &mut node, &store);
             let (bad, good): (Vec<_>, Vec<_>) = node.document_diagnostics().cloned().partition(Diagnostic::is_error);
             errors.extend(bad);
@@ -117,7 +113,11 @@ impl Source {
         warnings.extend(uncopied_links(&store, &links));
         warnings.extend(stored::not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
         let to_be_written = |reading: ArrayReading| {
-            Ok(SourceArray::new(reading.node_path.path.clone(), as_source(opened(reading)?), ChangeOptions::default()))
+            Ok(SourceArray::new(
+                reading.node_path.path.clone(),
+                as_source(reading.into_array()?),
+                ChangeOptions::default(),
+            ))
         };
         let mut arrays: Vec<SourceArray> = readings.into_iter().map(to_be_written).collect::<Result<_>>()?;
         if !options.only.is_empty() {
@@ -138,7 +138,7 @@ impl Source {
         // Both depend on the changes of the arrays, so these are set first.
         name_points(&mut arrays);
         name_containers(&mut arrays, &groups);
-        check_applied(options, &arrays, &spared, &store)?;
+        check_applied(options, &arrays, &spared)?;
         check_levels(&arrays, &groups)?;
         other_keys.sort_unstable();
         Ok(Source { node, document_key, arrays, groups, other_keys, spared, warnings })
@@ -152,8 +152,8 @@ fn judge_node(options: &TranscodeOptions, node: &mut HierarchyNode, store: &str)
         NodeContent::Array(array) => tell_of_array_members(options, array),
         NodeContent::Group(group) if leaves_v2 => {
             let GroupReading { node_path, documents, attributes, diagnostics, .. } = &mut **group;
-            version_2::tell_of_members(node_path, documents, attributes, diagnostics);
-            let mut old = version_2::tell_of_ome(attributes);
+            format::tell_of_members(node_path, documents, attributes, diagnostics);
+            let mut old = format::tell_of_ome(attributes);
             node_path.locate(old.as_mut_slice(), ".zattrs");
             diagnostics.extend(old);
         }
@@ -181,7 +181,7 @@ fn profile(options: &TranscodeOptions, path: &str) -> Profile {
 fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
     if options.change.zarr_format == Some(3) && array.documents.zarr_format == 2 {
         let attributes = array.members.attributes.clone().unwrap_or_default();
-        version_2::tell_of_members(&array.node_path, &array.documents, &attributes, &mut array.diagnostics);
+        format::tell_of_members(&array.node_path, &array.documents, &attributes, &mut array.diagnostics);
     }
 }
 
@@ -222,13 +222,9 @@ fn forgive_copies<'a>(found: impl Iterator<Item = &'a mut Diagnostic>, are_left_
 }
 
 fn coordinates(arrays: &[SourceArray], groups: &[GroupReading]) -> HashSet<String> {
-    let of_arrays = arrays.iter().map(|SourceArray { path, opened: OpenedArray { metadata, .. }, .. }| Member {
-        path,
-        array: Some(metadata),
-        attributes: &metadata.attributes,
-    });
-    let of_groups =
-        groups.iter().map(|group| Member { path: &group.node_path.path, array: None, attributes: &group.attributes });
+    let of_arrays = arrays.iter().map(|array| (&*array.path, &array.opened.metadata));
+    let of_arrays = of_arrays.map(|(path, metadata)| (path, Some(metadata), &metadata.attributes));
+    let of_groups = groups.iter().map(|group| (group.node_path.path.as_str(), None, &group.attributes));
     cf::coordinates(&of_arrays.chain(of_groups).collect::<Vec<_>>())
 }
 
@@ -390,12 +386,8 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
 }
 
 /// Fails if an option applies to no array: a name is probably misspelt.
-pub(super) fn check_applied(
-    options: &TranscodeOptions,
-    arrays: &[SourceArray],
-    spared: &[String],
-    store: &str,
-) -> Result<()> {
+fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], spared: &[String]) -> Result<()> {
+    let store = options.source.display();
     let given = || std::iter::once(&options.change).chain(options.rules.iter().map(|rule| &rule.change));
     let of_all = named_dimensions(&options.change).map(|named| (named, None));
     let of_rules =
@@ -641,8 +633,7 @@ pub(super) fn kept(patterns: &[PathPattern], arrays: &[SourceArray]) -> HashSet<
 /// Returns the paths that an array's attributes name, and possible paths of coordinates of its dimensions. These are in
 /// its group or in a group above.
 fn needed(path: &str, array: &OpenedArray, exists: impl Fn(&str) -> bool) -> HashSet<String> {
-    let (metadata, attributes) = (&array.metadata, &array.metadata.attributes);
-    let member = Member { path, array: Some(metadata), attributes };
+    let member = (path, Some(&array.metadata), &array.metadata.attributes);
     let mut needed: HashSet<String> = named(&member, exists).into_iter().collect();
     for (end, _) in path.match_indices('/') {
         needed.extend(dimension_names(array).map(|name| format!("{}/{name}", &path[..end])));

@@ -13,11 +13,10 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Plan;
-use super::plan::{change, change::kept, compared_in};
+use super::plan::{PlannedConversion, change, change::kept, compared_in};
 use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
 use crate::codec::{
-    Recoding, Tiles, ValueConversion, ValueProgram, ValueStep, conversion, element_bits, fault, region,
-    value_program::ProgramFault,
+    Tiles, ValueProgram, ValueStep, conversion, element_bits, fault, region, value_program::ProgramFault,
 };
 use crate::diagnostic::{Diagnostic, code, quantity::counted};
 use crate::element::NumberType;
@@ -41,8 +40,6 @@ pub(super) struct Verification {
     pub result: VerifyResult,
     /// A bit for each code of up to 16 bits, as in [`packed`].
     pub codes: Option<Vec<u8>>,
-    /// A finding, if something differs.
-    pub warning: Option<Diagnostic>,
 }
 
 /// An array to read back.
@@ -101,7 +98,7 @@ impl ReadBack<'_> {
         let (max_abs_error, bound) = of_codes(plan).unzip();
         let max_abs_error = max_abs_error.or(Some(0.0));
         let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error, bound };
-        if result.equal { Ok(Verification { result, codes: None, warning: None }) } else { Err(differs(plan, &result)) }
+        if result.equal { Ok(Verification { result, codes: None }) } else { Err(differs(plan, &result)) }
     }
 
     /// Compares value by value.
@@ -130,7 +127,7 @@ impl ReadBack<'_> {
                 let mut between = Ok(Compared::default());
                 if reads(0) {
                     let first = staged.first_transfer(transfer);
-                    let same = Comparison::new(&first, &ValueConversion::default(), None, (true, 0));
+                    let same = Comparison::new(&first, &PlannedConversion::default(), (true, 0), false);
                     between = run(&same, &first, Compared::default())?.map_err(Staged::of_first);
                 }
                 match between {
@@ -161,8 +158,23 @@ impl ReadBack<'_> {
             let elements = block.num_elements();
             let differing = match (&readers, &route.change) {
                 (Some((from, to)), _) => differences([from, to], block, buffers)?.differing,
+                // Both sides are the same after decoding the codecs that differ.
                 (_, SubchunkChange::Recode(recoding)) => {
-                    let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
+                    let of_source = |fault: Fault| source.located(fault, subchunk);
+                    let of_written = |fault: Fault| written.located(fault, subchunk);
+                    let own = recoding_of([source.array, written.array], subchunk)?;
+                    let recoding = own.as_ref().unwrap_or(recoding);
+                    let is_there = buffers.read(&source, subchunk).map_err(of_source)?;
+                    if is_there {
+                        buffers.decode_recoded(recoding, true).map_err(of_source)?;
+                    }
+                    // The buffers are used for DEST next.
+                    let expected = take(&mut buffers.kept);
+                    let mut is_same = buffers.read(&written, subchunk).map_err(of_written)? == is_there;
+                    if is_same && is_there {
+                        buffers.decode_recoded(recoding, false).map_err(of_written)?;
+                        is_same = expected == buffers.kept;
+                    }
                     if is_same { 0 } else { elements }
                 }
                 (_, SubchunkChange::Compose) => elements,
@@ -182,7 +194,7 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
     let (message, help) = if let Some(codec) = plan.job.objects().and_then(change::of) {
         let help = "give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate \
             --against` and `--atol`; nothing was kept";
-        (format!("{differs}: `{}` changes some numbers when it encodes them again", codec.name), help)
+        (format!("{differs}: `{}` changes some numbers when it encodes them again", codec.metadata.name), help)
     } else if plan.job.objects().is_some_and(change::loses_fill_value) {
         let help = "give a chain without these filters by --codecs; or leave `--verify` out; nothing was kept";
         let whose = "absent elements, because the filters of the chain change the fill value";
@@ -255,8 +267,7 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
     if !equal {
         return Err(differs(plan, &result));
     }
-    let warning = rounding_warning(plan, max_abs_error);
-    Ok(Verification { result, codes: comparison.codes.as_deref().map(packed), warning })
+    Ok(Verification { result, codes: comparison.codes.as_deref().map(packed) })
 }
 
 /// Returns the number of stored values that became the value of `--nan-value`, if there is a NaN as well.
@@ -269,7 +280,8 @@ pub(super) fn like_nan_text(plan: &Plan, like_nan: u64, nan: u64) -> Option<Stri
 }
 
 /// Returns a warning if only the chain of DEST changes values: no option asked for it.
-pub(super) fn rounding_warning(plan: &Plan, max_abs_error: f64) -> Option<Diagnostic> {
+pub(super) fn rounding_warning(plan: &Plan, verified: &VerifyResult) -> Option<Diagnostic> {
+    let max_abs_error = verified.max_abs_error.unwrap_or(0.0);
     let rounds = plan.changed.quantization.is_some() || plan.changed.rounding.is_some() || of_codes(plan).is_some();
     let message = format!("the destination's chain rounds values by up to {max_abs_error}");
     (!rounds && max_abs_error > 0.0).then(|| Diagnostic::new(code::CAST_VALUE_LOSSY, message))
@@ -328,22 +340,16 @@ pub(super) struct Comparison {
 impl Comparison {
     /// Compares the objects that a job writes. With `may_be_fill`, elements that are not stored may be fill values of SOURCE.
     pub(super) fn of(plan: &Plan, job: &ObjectJob, may_be_fill: bool) -> Self {
-        let rounding = (plan.change.codecs.is_none(), kept(job));
-        let own = Self::new(&job.transfer, &plan.changed.change, plan.changed.quantization.as_ref(), rounding);
-        Comparison { may_be_fill, ..own }
+        Self::new(&job.transfer, &plan.changed, (plan.change.codecs.is_none(), kept(job)), may_be_fill)
     }
 
-    fn new(
-        transfer: &Transfer,
-        change: &ValueConversion,
-        quantization: Option<&Quantization>,
-        (is_exact, kept): (bool, usize),
-    ) -> Self {
-        let Transfer { source, destination, .. } = transfer;
+    fn new(of: &Transfer, changed: &PlannedConversion, (is_exact, kept): (bool, usize), may_be_fill: bool) -> Self {
+        let (change, quantization) = (&changed.change, changed.quantization.as_ref());
+        let Transfer { source, destination, absent_element, .. } = of;
         let mut program = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
         conversion::push_change(&mut program, change);
         let (chain, fill) = (destination.subchunk_chain(), destination.fill_value());
-        let (unchanged, absent) = (ValueProgram::new(program.sizes().1), transfer.absent_element.as_ref());
+        let (unchanged, absent) = (ValueProgram::new(program.sizes().1), absent_element.as_ref());
         let (read_back, quantizes, absent_read) = match (change.steps.last(), quantization) {
             (Some(ValueStep::Quantize(_)), Some(quantization)) if change.num_codecs > 0 => {
                 let absent = absent.filter(|_| quantization.writes_absent);
@@ -365,7 +371,7 @@ impl Comparison {
             source_fill: source.fill_value(),
             absent: absent_read.or_else(|| absent.cloned()).unwrap_or_else(|| fill.clone()),
             fill,
-            may_be_fill: false,
+            may_be_fill,
             max_loss: chain.max_loss(kept).filter(|_| !is_exact && !quantizes),
             absent_error: quantization.and_then(Quantization::absent_error).unwrap_or(0.0),
             codes: few.map(|_| (0..1 << 16).map(|_| AtomicBool::new(false)).collect()),
@@ -454,29 +460,4 @@ fn max_abs_difference(a: &[u8], b: &[u8], number_type: Option<NumberType>) -> f6
     let size = number_type.size();
     let pairs = a.chunks_exact(size).zip(b.chunks_exact(size));
     pairs.map(|(a, b)| (value(a) - value(b)).abs()).filter(|d| !d.is_nan()).fold(0.0, f64::max)
-}
-
-/// Returns whether both sides are the same after decoding the codecs that differ.
-fn is_same(
-    recoding: &Recoding,
-    [source, written]: [&SubchunkSource<'_>; 2],
-    subchunk: &[u64],
-    buffers: &mut VariableSizeBuffers,
-) -> Result<bool, Fault> {
-    let of_source = |fault: Fault| source.located(fault, subchunk);
-    let of_written = |fault: Fault| written.located(fault, subchunk);
-    let own = recoding_of([source.array, written.array], subchunk)?;
-    let recoding = own.as_ref().unwrap_or(recoding);
-    let is_there = buffers.read(source, subchunk).map_err(of_source)?;
-    if is_there {
-        buffers.decode_recoded(recoding, true).map_err(of_source)?;
-    }
-    // The buffers are used for DEST next.
-    let expected = take(&mut buffers.kept);
-    let is_written = buffers.read(written, subchunk).map_err(of_written)?;
-    if !is_there || !is_written {
-        return Ok(is_there == is_written);
-    }
-    buffers.decode_recoded(recoding, false).map_err(of_written)?;
-    Ok(expected == buffers.kept)
 }

@@ -3,7 +3,7 @@
 use super::object::{Buffers, ObjectCheck};
 use super::{Findings, ValidateReport, keys};
 use crate::array::{ChunkSet, ChunkSetBuilder, Fault, Listing, Purpose, Sizes, position};
-use crate::codec::{BindError, BoundChain};
+use crate::codec::{BindError, BoundChain, ElementSize};
 use crate::diagnostic::quantity::{counted, shortened};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Driver, Progress, listing};
@@ -41,7 +41,8 @@ impl ArrayCheck<'_> {
         let number = gathered.arrays;
         gathered.arrays += 1;
         let unknown = || BindError::DataType("unknown".to_owned());
-        let chain = reading.pipeline.as_ref().ok_or_else(unknown).and_then(BoundChain::bind_to_check);
+        let bind = |pipeline: &Pipeline| BoundChain::bind_elements(pipeline, ElementSize::Any);
+        let chain = reading.pipeline.as_ref().ok_or_else(unknown).and_then(bind);
         if self.options.level == ValidateLevel::Metadata {
             if let Err(error) = &chain {
                 let has_chunks = reading.metadata.is_some() || reading.data_type.is_none();
@@ -63,7 +64,7 @@ impl ArrayCheck<'_> {
         let bound = looks_inside.then(|| {
             let chain = chain.as_ref().map_err(BindError::clone)?;
             let subchunk = reading.pipeline.as_ref().filter(|_| is_sharded).map(|outer| subchunk_pipeline(outer, 0));
-            Ok((chain, subchunk.map(|pipeline| BoundChain::bind_to_check(&pipeline)).transpose()?))
+            Ok((chain, subchunk.map(|pipeline| bind(&pipeline)).transpose()?))
         });
         // If the store cannot list its keys, one request reads an object and shows whether it exists. Shares of the
         // existing objects cannot wait for that.
@@ -71,7 +72,7 @@ impl ArrayCheck<'_> {
         let reads_show = bound.as_ref().is_some_and(|bound| may_show && bound.is_ok());
         let purpose = if reads_show { Purpose::Reading { with_sizes: false } } else { Purpose::Validating(sizes) };
         let listing = listing::scan(&reading.node, metadata, purpose, self.driver);
-        let mut listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
+        let mut listing = listing.map_err(|error| OperationError::cannot_list(reading.node_path.name(), error))?;
         if let Some(bound) = bound.as_ref().filter(|_| reads_show) {
             let inputs = (reading, metadata, bound);
             let absent = self.objects(inputs, (&listing, &listing.present), Some(sizes), gathered)?;
@@ -126,13 +127,13 @@ impl ArrayCheck<'_> {
         let readable = own.without(unreadable);
         let (node_path, node) = (&reading.node_path, &reading.node);
         let check = ObjectCheck { node_path, node, metadata, chain, subchunk, decodes, sizes };
-        let allowed = check.threads(Budget::new(&self.options.common), &reading.store)?;
+        let allowed = check.threads(Budget::new(&self.options.common), &node_path.name())?;
         // The listing has only the sum of all sizes, so a share counts by its number of objects. So does an array of
         // unknown sizes.
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
         let length = if sizes.is_some() { own.len() } else { u64::try_from(share).unwrap_or(u64::MAX) };
-        self.progress.start(&reading.store, Some(length));
+        self.progress.start(&node_path.name(), Some(length));
         let absent = self.each(&narrowed(self.driver, allowed)?, &check, &readable, gathered);
         let has_checksum = reading.pipeline.as_ref().is_none_or(Pipeline::has_checksum);
         if decodes && !has_checksum && absent.len() < listing.present.len() {
@@ -150,7 +151,7 @@ impl ArrayCheck<'_> {
         let ValidateReport { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
         let capacity = AtomicUsize::new(findings.capacity_left());
-        let (mut unread, mut left) = (0, own.len());
+        let mut left = own.len();
         let work = |buffers: &mut Buffers, index| {
             // An old value does no harm: `append` drops what exceeds the capacity.
             let mut part = Findings::new(self.options, capacity.load(Ordering::Relaxed));
@@ -173,17 +174,14 @@ impl ArrayCheck<'_> {
                     let key = check.node_path.key(&check.metadata.chunk_key_encoding.key(&chunk));
                     match fault_finding(fault, check, (chunk, &key)) {
                         Ok(found) => findings.push(found),
-                        Err(error) => {
-                            unread += 1;
-                            failures.push_chunk(check.node_path, unread, key, error);
-                        }
+                        Err(error) => failures.push_chunk(check.node_path, key, error),
                     }
                 }
             }
             capacity.store(findings.capacity_left(), Ordering::Relaxed);
             left -= 1;
         });
-        failures.push_more_chunks(check.node_path, unread);
+        failures.push_more_chunks(check.node_path);
         gathered.leave_out("objects not read: the store does not accept the credentials", left);
         absent.finish()
     }

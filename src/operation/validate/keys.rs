@@ -63,18 +63,16 @@ pub(super) fn array(
     listing: &Listing,
     gathered: &mut ValidateReport,
 ) {
-    let mut unread = 0;
     for stray in &listing.strays {
         let key = node_path.key(&stray.key);
         if let UnexpectedKeyKind::Unread(chunk, why, Some(help)) = &stray.kind {
-            unread += 1;
             let error = cannot_read(node_path, chunk, &key).because(why.as_str()).with_help(help);
-            gathered.failures.push_chunk(node_path, unread, key, error);
+            gathered.failures.push_chunk(node_path, key, error);
         } else if let Some(found) = stray_finding(stray, &key, root, Some(sizes)) {
             push(gathered, node_path.holds(found).at_key(key));
         }
     }
-    gathered.failures.push_more_chunks(node_path, unread);
+    gathered.failures.push_more_chunks(node_path);
     let total = metadata.num_chunks();
     gathered.note_absent(node_path, &listing.present, (metadata.grid.counts(), total));
     let absent = total.saturating_sub(listing.present.len());

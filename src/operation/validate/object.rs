@@ -18,7 +18,7 @@ use crate::grid::{unravel, zip_with};
 use crate::metadata::ArrayMetadata;
 use crate::operation::{Budget, NodePath, Result};
 use crate::pipeline::{BytesSize, Representation};
-use crate::store::{FileFormat, MemoryReader, Node, Part, ReadObject, StoreError};
+use crate::store::{FileFormat, MemoryReader, Node, Part, ReadObject};
 
 const WRITE_AGAIN: &str = "write the shard again from its source, or restore it";
 
@@ -151,7 +151,7 @@ impl Object<'_, '_> {
         }
         // The shard as a whole was compressed, or has a checksum. It must be decoded before it can be read.
         let mut read = Vec::new();
-        window.read(0, window.length, &mut read)?;
+        window.reader.read_at(window.offset, window.length, &mut read)?;
         let mut shard = Vec::new();
         if let Err(fault) = level.chain.decode_to(codec_index + 1, &read, &mut shard, &mut self.buffers.workspace) {
             return self.chain_fault(fault, &[], &level.label);
@@ -178,7 +178,7 @@ impl Object<'_, '_> {
             let label = format!("{}inner chunk {position:?}: ", level.label);
             let part = Window { offset: window.offset.saturating_add(offset), length, ..window };
             if !nested && let Some(subchunk) = check.subchunk {
-                part.read(0, length, &mut self.buffers.read)?;
+                part.reader.read_at(part.offset, length, &mut self.buffers.read)?;
                 self.chunk(subchunk, &start, &label)?;
             } else if let Some(level) = Level::new(inner, level.order.clone(), start, label) {
                 self.encoded(&level, part)?;
@@ -292,13 +292,6 @@ struct Window<'a> {
     length: u64,
 }
 
-impl Window<'_> {
-    /// Reads a range, which must be inside, into `bytes`. Its old content is replaced.
-    fn read(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        self.reader.read_at(self.offset.saturating_add(offset), length, bytes)
-    }
-}
-
 impl<'a> Level<'a> {
     /// `None` of a chain without a shard. `order` has the dimension of the array for each dimension of the chain's input.
     fn new(chain: &'a BoundChain, order: Vec<usize>, start: Vec<u64>, label: String) -> Option<Self> {
@@ -335,7 +328,7 @@ fn read_index(object: &mut Object, level: &Level, window: Window) -> Result<Opti
         Err(fault) => return refused(object, code::SHARD_INDEX, fault.to_string()),
     };
     let Buffers { read, workspace, .. } = &mut *object.buffers;
-    window.read(index_offset, index_bytes, read)?;
+    window.reader.read_at(window.offset.saturating_add(index_offset), index_bytes, read)?;
     let pairs = match sharding.decode_entries(read, workspace) {
         Ok(pairs) => pairs,
         Err(fault) => return refused(object, code::SHARD_INDEX, fault.to_string()),

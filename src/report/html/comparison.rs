@@ -325,7 +325,6 @@ struct Words<'a> {
 
 /// Returns bars for counts, with marks across them, and ticks at the top for codes. `across` is the title of the axis
 /// of values.
-#[expect(clippy::cast_precision_loss, reason = "counts and bins are drawn to a pixel")]
 pub(super) fn histogram(
     data: &HistogramResult,
     (marks, codes): (&[(f64, &str)], &[f64]),
@@ -342,14 +341,14 @@ pub(super) fn histogram(
     let together = data.counts.len().div_ceil(MOST_BARS).max(1);
     let bins = data.counts.len().max(1);
     let counts: Vec<u64> = data.counts.chunks(together).map(|some| some.iter().sum()).collect();
-    let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64 * 1.06;
+    let most = approximate(counts.iter().copied().max().unwrap_or(0).max(1)) * 1.06;
     let top = if marks.is_empty() { 8.0 } else { 22.0 };
     let x = Axis::new((data.min, data.max), [68.0, END.0], figure);
     let y = Axis::new((0.0, most), [END.1, top], short);
-    let edge = |bin: usize| x.at((bin * together).min(bins) as f64 / bins as f64);
+    let edge = |bin: usize| x.at(approximate((bin * together).min(bins) as u64) / approximate(bins as u64));
     let drawn = html! {
         @for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            @let (left, upper) = (edge(bin), y.at(*count as f64 / most));
+            @let (left, upper) = (edge(bin), y.at(approximate(*count) / most));
             @let (width, height) = (rounded(edge(bin + 1) - left), rounded(END.1 - upper));
             rect x=(rounded(left)) y=(rounded(upper)) width=(width) height=(height) fill="var(--bar)" {}
         }
@@ -366,7 +365,6 @@ pub(super) fn histogram(
 
 /// Returns lines along the single dimension of a slice, at most as many as [`SERIES`]. A value that is not finite makes
 /// a gap.
-#[expect(clippy::cast_precision_loss, reason = "positions are drawn to a pixel")]
 pub(super) fn lines(
     level: &LevelResult,
     series: &[&[f64]],
@@ -379,9 +377,9 @@ pub(super) fn lines(
     let words = Words { title, description, axes, caption };
     let indices = level.lines.last().map_or(&[][..], Vec::as_slice);
     let range = finite_range(series.iter().copied().flatten()).unwrap_or((0.0, 1.0));
-    let ends = (indices.first().copied().unwrap_or(0) as f64, indices.last().copied().unwrap_or(1) as f64);
+    let ends = [indices.first().copied().unwrap_or(0), indices.last().copied().unwrap_or(1)].map(approximate).into();
     let (x, y) = (Axis::new(ends, [84.0, END.0], short), Axis::new(range, [END.1 - 7.0, 14.0], figure));
-    let point = |(index, value): (&u64, &f64)| Some((x.offset(*index as f64)?, y.offset(*value)?));
+    let point = |(index, value): (&u64, &f64)| Some((x.offset(approximate(*index))?, y.offset(*value)?));
     let drawn = html! { @for (values, (colour, width)) in series.iter().zip(SERIES) {
         @let points: Vec<_> = indices.iter().zip(*values).map(point).collect();
         @for line in points.split(Option::is_none) {

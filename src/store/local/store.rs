@@ -24,7 +24,6 @@ use crate::store::{
 
 /// Store in a local folder, which may not exist yet. Reads follow links. Writes and removals of objects do not, neither
 /// in a path nor at its end. An unfinished destination may contain links.
-#[derive(Debug)]
 pub struct LocalStore {
     pub(super) root: PathBuf,
     name: String,
@@ -333,7 +332,6 @@ impl Store for LocalStore {
 }
 
 /// Open file that is read in parts.
-#[derive(Debug)]
 pub(crate) struct FileReader {
     pub file: File,
     pub length: u64,
@@ -369,7 +367,6 @@ impl ReadObject for FileReader {
 }
 
 /// Open file that is written sequentially.
-#[derive(Debug)]
 pub(crate) struct FileWriter {
     pub file: File,
     pub path: PathBuf,
@@ -427,7 +424,6 @@ pub(super) fn copy(reader: &mut File, writer: &mut File, _length: u64) -> io::Re
 }
 
 /// Log in a file.
-#[derive(Debug)]
 pub(super) struct LogFile {
     file: File,
     path: PathBuf,

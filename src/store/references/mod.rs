@@ -28,7 +28,6 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Reference file in another store. It is read at the first access.
 ///
 /// A file of another kind has no objects. Its own bytes are at the root, so that its format can be reported.
-#[derive(Debug)]
 pub struct ReferenceStore {
     file: Node,
     name: String,
@@ -80,15 +79,6 @@ impl ReferenceStore {
         }
     }
 
-    /// Returns the target of a reference and the part of it, or the bytes of an inline one.
-    fn object<'d>(&'d self, key: &Key<'_>) -> Result<Option<Object<'d>>> {
-        let Some((reference, document)) = self.find(key)? else { return Ok(None) };
-        Ok(Some(match reference {
-            Reference::Inline(bytes) => Object::Inline(bytes),
-            Reference::Target { index, part } => Object::Target(self.target(document, *index, key)?, *part),
-        }))
-    }
-
     fn damaged(&self, key: &Key<'_>, reason: String) -> StoreError {
         StoreError::Damaged { object: self.shown(key), reason }
     }
@@ -101,12 +91,6 @@ impl ReferenceStore {
     fn beyond_end(&self, key: &Key<'_>, target: &Node, found: u64, end: u64) -> StoreError {
         self.damaged(key, format!("it ends at byte {end} of `{}`, which has {found}", target.name()))
     }
-}
-
-/// Bytes in the reference file, or a target, of which there may be only a part by offset and length in bytes.
-enum Object<'d> {
-    Inline(&'d [u8]),
-    Target(&'d Node, Option<(u64, u64)>),
 }
 
 /// Returns a part of a part of a target. The author of the file chooses the numbers. A sum that is too large ends beyond
@@ -124,17 +108,20 @@ impl Store for ReferenceStore {
     fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         into.clear();
         let name = || self.shown(key);
-        let (target, wanted, end) = match self.object(key)? {
+        let (target, wanted, end) = match self.find(key)? {
             None => return Ok(false),
-            Some(Object::Inline(bytes)) => {
+            Some((Reference::Inline(bytes), _)) => {
                 let (offset, length) = part.of(bytes.len() as u64, most, name)?;
                 into.extend_from_slice(slice(bytes, offset, length).unwrap_or_default());
                 return Ok(true);
             }
-            Some(Object::Target(target, None)) => (target, part, None),
-            Some(Object::Target(target, Some(range))) => {
+            Some((Reference::Target { index, part: None }, document)) => {
+                (self.target(document, *index, key)?, part, None)
+            }
+            Some((Reference::Target { index, part: Some(range) }, document)) => {
+                let target = self.target(document, *index, key)?;
                 part.of(range.1, most, name)?;
-                (target, part_of(part, range), Some(range.0.saturating_add(range.1)))
+                (target, part_of(part, *range), Some(range.0.saturating_add(range.1)))
             }
         };
         match (target.store.read(&target.prefix, wanted, most, into), end) {
@@ -154,13 +141,13 @@ impl Store for ReferenceStore {
             // The bytes of the file itself, so that its format can be reported.
             return self.file.store.open(&self.file.prefix, most);
         }
-        let (target, part) = match self.object(key)? {
+        let (target, part) = match self.find(key)? {
             None => return Ok(None),
-            Some(Object::Inline(bytes)) => {
+            Some((Reference::Inline(bytes), _)) => {
                 let (bytes, name) = (Arc::new(bytes.to_vec()), self.shown(key));
                 return Ok(Some(Box::new(MemoryReader { bytes, name })));
             }
-            Some(Object::Target(target, part)) => (target, part),
+            Some((Reference::Target { index, part }, document)) => (self.target(document, *index, key)?, *part),
         };
         // The limit of a chunk does not apply to its target, which is a whole file.
         let reader = target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))?;
@@ -174,13 +161,12 @@ impl Store for ReferenceStore {
 
     /// Returns the size of an object. That of a part comes from the reference, without access to the target.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
-        if let Some((Reference::Target { part: Some((_, length)), .. }, _)) = self.find(key)? {
-            return Ok(Some(*length));
-        }
-        Ok(match self.object(key)? {
+        Ok(match self.find(key)? {
             None => None,
-            Some(Object::Inline(bytes)) => Some(bytes.len() as u64),
-            Some(Object::Target(target, _)) => {
+            Some((Reference::Inline(bytes), _)) => Some(bytes.len() as u64),
+            Some((Reference::Target { part: Some((_, length)), .. }, _)) => Some(*length),
+            Some((Reference::Target { index, .. }, document)) => {
+                let target = self.target(document, *index, key)?;
                 Some(target.store.size(&target.prefix)?.ok_or_else(|| self.lost(key, target))?)
             }
         })
@@ -211,7 +197,8 @@ impl Store for ReferenceStore {
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         for (key, wanted) in soon {
-            let Ok(Some(Object::Target(target, part))) = self.object(key) else { continue };
+            let Ok(Some((Reference::Target { index, part }, document))) = self.find(key) else { continue };
+            let Ok(target) = self.target(document, *index, key) else { continue };
             let wanted = part.map_or(*wanted, |part| part_of(*wanted, part));
             target.store.prefetch(&[(target.prefix.clone(), wanted)]);
         }

@@ -148,7 +148,6 @@ impl StoreResponse {
 }
 
 /// Answer whose body is still arriving.
-#[derive(Debug)]
 pub(super) struct Body {
     answer: StoreResponse,
     /// Number of unwanted bytes at the start of the body, and the most bytes that are kept after them.

@@ -30,7 +30,6 @@ const MOST_ANSWER: u64 = 1 << 20;
 pub(super) type UploadedPart = JoinHandle<Result<PartId>>;
 
 /// Result of a conditional write.
-#[derive(Debug)]
 pub(super) enum PutOutcome {
     Done,
     /// The condition was not met.

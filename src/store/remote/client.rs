@@ -77,13 +77,6 @@ pub(super) struct Client {
     pub(super) deletes_together: AtomicBool,
 }
 
-/// Omits fields that may contain secrets.
-impl std::fmt::Debug for Client {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client").field("service", &self.service).finish_non_exhaustive()
-    }
-}
-
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GetRequest<'a> {
     pub(super) key: &'a str,

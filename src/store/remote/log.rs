@@ -19,7 +19,6 @@ use crate::store::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log, Part, Result, Sto
 const WRITTEN_AFTER: Duration = Duration::from_secs(5);
 
 /// Log below a key, with a lock if the store supports one.
-#[derive(Debug)]
 pub(super) struct RemoteLog {
     client: Arc<Client>,
     key: String,
@@ -169,7 +168,6 @@ pub(super) const LOST_HELP: &str =
     "check which runs write there, then continue with `--resume`, or run the part again with `--partition`";
 
 /// Lock of this process.
-#[derive(Debug)]
 pub(super) struct LockOwner {
     client: Arc<Client>,
     pub(super) key: String,

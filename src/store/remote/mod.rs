@@ -43,7 +43,6 @@ pub(super) use configuration::{Address, has_effect, is_setting, missing};
 const ATTEMPTS: usize = 3;
 
 /// Bucket, or the common root of all URLs of a web server.
-#[derive(Debug)]
 pub struct RemoteStore {
     /// Address of a bucket without a path.
     address: Address,

@@ -28,7 +28,6 @@ const REQUESTS_AHEAD: usize = 8;
 const MOST_KEPT: u64 = 32 << 20;
 
 /// Part that was requested and may have arrived. Dropping it cancels the request.
-#[derive(Debug)]
 pub(super) struct Prefetched {
     key: String,
     part: Part,
@@ -97,7 +96,6 @@ impl Drop for Prefetched {
 }
 
 /// Object with a known size and some bytes.
-#[derive(Debug)]
 pub(super) struct RemoteReader {
     client: Arc<Client>,
     key: String,

@@ -61,7 +61,7 @@ tokio::task_local! {
 }
 
 /// Call of `object_store` that sends a request.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Call {
     /// Whole key of the object. `None` means the bucket, for listings and bulk removals.
     pub(super) key: Option<String>,
@@ -433,7 +433,6 @@ struct State {
 }
 
 /// Permission for one request.
-#[derive(Debug)]
 pub(super) struct Permit {
     limiter: Arc<Limiter>,
     taken: Instant,

@@ -28,7 +28,6 @@ const PARTS_TO_END: Duration = Duration::from_millis(750);
 /// Most parts of one object in flight.
 const MOST_PARTS: usize = 4;
 
-#[derive(Debug)]
 pub(super) struct InFlightWrites {
     runtime: &'static Runtime,
     most: usize,
@@ -141,7 +140,6 @@ fn ended_early(object: String, error: JoinError) -> StoreError {
     StoreError::io("write", object, std::io::Error::other(error))
 }
 
-#[derive(Debug)]
 pub(super) struct RemoteWriter {
     client: Arc<Client>,
     key: String,

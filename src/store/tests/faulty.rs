@@ -168,7 +168,6 @@ impl Faults {
     }
 }
 
-#[derive(Debug)]
 struct Faulty {
     inner: Arc<dyn Store>,
     faults: Arc<Faults>,

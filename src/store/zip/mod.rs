@@ -5,7 +5,6 @@
 //! <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>
 
 mod archive;
-mod directory;
 #[cfg(test)]
 mod tests;
 
@@ -27,14 +26,12 @@ use super::{
     PartReader, PrefetchLimit, Put, Result, SortedKeys, Store, StoreError, Tree, Visit, WriteObject, each_piece,
     get_or_open, held, local, remove_from,
 };
-use archive::{Archive, MemberReader};
-use directory::{Directory, Member};
+use archive::{Archive, Member, MemberReader};
 
 /// Zip file in another store. It is read at the first access.
 ///
 /// A file that is not a zip file has no objects. Its own bytes are at the root, so that its format can be reported. If
 /// all members have a common top folder, keys are relative to it.
-#[derive(Debug)]
 pub struct ZipStore {
     outer: Node,
     name: String,
@@ -52,10 +49,7 @@ impl ZipStore {
         get_or_open(&self.opened, || {
             self.outer.keep_version();
             let Some(object) = self.outer.store.open(&self.outer.prefix, u64::MAX)? else { return Ok(None) };
-            let directory = Directory::read(&object, &self.name)?;
-            let name = self.name.clone();
-            let hinted = self.outer.prefetch_limit().map(|_| self.outer.clone());
-            Ok(Some(directory.map(|directory| Arc::new(Archive { name, object, directory, hinted }))))
+            Ok(Some(Archive::open(&self.outer, object)?.map(Arc::new)))
         })
     }
 
@@ -145,7 +139,6 @@ impl Store for ZipStore {
 }
 
 /// Zip file that is being written.
-#[derive(Debug)]
 struct StagedZip {
     /// The file as an object.
     file: Node,
@@ -247,7 +240,6 @@ const MOST_JOINED: usize = 64 << 10;
 const PIECE: usize = 1 << 20;
 
 /// Zip file that is being written.
-#[derive(Debug)]
 struct ZipWriter {
     /// Created with the first member.
     file: OnceCell<File>,
@@ -369,7 +361,6 @@ impl ZipWriter {
 }
 
 /// Object of unknown size. It becomes a member when it is finished.
-#[derive(Debug)]
 struct MemberWriter {
     zip: Arc<ZipWriter>,
     key: Key<'static>,

@@ -75,7 +75,7 @@ fn compressed_members_are_read_in_parts_up_to_a_bound() {
         reader.read_at(offset as u64, 8, &mut part).unwrap();
         assert_eq!(part, content[offset..offset + 8]);
     }
-    let error = node.open("large", u64::MAX).unwrap_err();
+    let error = node.open("large", u64::MAX).err().unwrap();
     assert!(error.is_data_fault() && error.to_string().contains("above 1 GiB must be stored"), "{error}");
 }
 

@@ -134,20 +134,19 @@ impl FloatFormat {
 }
 
 /// A float with fewer bits than `float16`, or with 16 bits and another range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SmallFloat(&'static Named);
-
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Named {
-    name: &'static str,
-    format: FloatFormat,
+pub struct SmallFloat {
+    /// The Zarr v3 name.
+    pub name: &'static str,
+    /// The layout of its bits.
+    pub format: FloatFormat,
 }
 
-const fn named(name: &'static str, bits: (u32, u32), bias: i32, special: SpecialValues) -> Named {
-    Named { name, format: FloatFormat { exponent_bits: bits.0, fraction_bits: bits.1, bias, special } }
+const fn named(name: &'static str, bits: (u32, u32), bias: i32, special: SpecialValues) -> SmallFloat {
+    SmallFloat { name, format: FloatFormat { exponent_bits: bits.0, fraction_bits: bits.1, bias, special } }
 }
 
-static LIST: [Named; 12] = [
+static LIST: [SmallFloat; 12] = [
     named("bfloat16", (8, 7), 127, SpecialValues::Ieee),
     named("float4_e2m1fn", (2, 1), 1, SpecialValues::Finite),
     named("float6_e2m3fn", (2, 3), 1, SpecialValues::Finite),
@@ -164,38 +163,28 @@ static LIST: [Named; 12] = [
 
 impl SmallFloat {
     /// Returns all small floats, in the order of the list.
-    pub fn all() -> impl Iterator<Item = SmallFloat> {
-        LIST.iter().map(SmallFloat)
+    pub fn all() -> impl Iterator<Item = &'static SmallFloat> {
+        LIST.iter()
     }
 
     /// Returns the type of this name. `None` if there is none.
-    pub fn from_name(name: &str) -> Option<SmallFloat> {
-        Self::all().find(|float| float.name() == name)
-    }
-
-    /// Returns the Zarr v3 name.
-    pub const fn name(self) -> &'static str {
-        self.0.name
-    }
-
-    /// Returns the layout of its bits.
-    pub const fn format(self) -> FloatFormat {
-        self.0.format
+    pub fn from_name(name: &str) -> Option<&'static SmallFloat> {
+        Self::all().find(|float| float.name == name)
     }
 
     /// Returns the number of bits that count: 4 for `float4_e2m1fn`.
-    pub const fn bits(self) -> u32 {
-        self.0.format.bits()
+    pub const fn bits(&self) -> u32 {
+        self.format.bits()
     }
 
     /// Returns the bytes of one element in memory.
-    pub const fn size(self) -> usize {
+    pub const fn size(&self) -> usize {
         self.bits().div_ceil(8) as usize
     }
 
     /// Returns the value of bits. `None` for NaN and for bits that the type does not have.
-    pub fn to_f64(self, bits: u64) -> Option<f64> {
-        let is_number = bits >> self.bits() == 0 && !self.format().is_nan(bits);
-        is_number.then(|| self.format().value(bits).to_f64())
+    pub fn to_f64(&self, bits: u64) -> Option<f64> {
+        let is_number = bits >> self.bits() == 0 && !self.format.is_nan(bits);
+        is_number.then(|| self.format.value(bits).to_f64())
     }
 }

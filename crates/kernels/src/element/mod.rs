@@ -166,7 +166,14 @@ pub struct NumberType {
     element: ElementType,
     /// At most 64. A byte is enough, and faults contain two types.
     bits: u8,
-    small_float: Option<SmallFloat>,
+    small_float: Option<&'static SmallFloat>,
+}
+
+/// As in numpy: float64.
+impl Default for NumberType {
+    fn default() -> Self {
+        NumberType::of(ElementType::Float64)
+    }
 }
 
 impl NumberType {
@@ -178,7 +185,7 @@ impl NumberType {
 
     /// Returns the type of a small float. Its stored primitive is the unsigned integer of its bits.
     #[expect(clippy::cast_possible_truncation, reason = "a small float has at most 16 bits")]
-    pub const fn small(float: SmallFloat) -> Self {
+    pub const fn small(float: &'static SmallFloat) -> Self {
         let element = if float.size() == 1 { ElementType::UInt8 } else { ElementType::UInt16 };
         NumberType { element, bits: float.bits() as u8, small_float: Some(float) }
     }
@@ -213,13 +220,13 @@ impl NumberType {
     }
 
     /// Returns the small float, or `None` for any other type.
-    pub const fn small_float(self) -> Option<SmallFloat> {
+    pub const fn small_float(self) -> Option<&'static SmallFloat> {
         self.small_float
     }
 
     /// Returns the layout of a float. `None` for integers.
     pub const fn float_format(self) -> Option<FloatFormat> {
-        if let Some(float) = self.small_float { Some(float.format()) } else { FloatFormat::from_element(self.element) }
+        if let Some(float) = self.small_float { Some(float.format) } else { FloatFormat::from_element(self.element) }
     }
 
     /// Returns true if every bit pattern of the primitive is a value of the type.
@@ -268,7 +275,7 @@ impl NumberType {
     /// Returns the Zarr v3 name: `float32`, `uint10`.
     pub fn name(self) -> String {
         if let Some(float) = self.small_float {
-            return float.name().to_owned();
+            return float.name.to_owned();
         }
         let family = if self.is_float() {
             "float"

@@ -65,7 +65,8 @@ fn add(all: &mut Ones, part: &Ones) {
 /// Converts elements to the patterns whose bits are counted.
 #[derive(Debug, Clone)]
 pub struct BitPatterns {
-    number_type: NumberType,
+    /// The type of the elements.
+    pub number_type: NumberType,
     missing: MissingFilter,
 }
 
@@ -73,11 +74,6 @@ impl BitPatterns {
     /// Makes the patterns of a type. `missing` are the bits of missing values in addition to NaN.
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
         BitPatterns { number_type, missing: MissingFilter::new(number_type, missing) }
-    }
-
-    /// Returns the type.
-    pub fn number_type(&self) -> NumberType {
-        self.number_type
     }
 
     /// Returns the pattern of an element. `None` if it is missing.
@@ -401,7 +397,6 @@ type TileOnes = [u32; 64];
 struct CountLoop;
 
 impl TileLoop for CountLoop {
-    type State = ();
     type Outcome = TileOnes;
 
     #[inline(always)]

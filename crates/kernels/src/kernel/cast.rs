@@ -42,7 +42,8 @@ pub struct CastOptions {
 /// A bound cast.
 #[derive(Debug, Clone)]
 pub struct Cast {
-    options: CastOptions,
+    /// The options that it is bound to.
+    pub options: CastOptions,
     map: Arc<ScalarMap>,
     fast: Option<FastCast>,
 }
@@ -109,11 +110,6 @@ impl Cast {
     /// Returns a cast that fails for values outside the range of a type with unused bits. `None` if all bits count.
     pub fn range_check(number_type: NumberType) -> Option<Self> {
         (!number_type.is_whole()).then(|| Self::with_rounding(number_type, number_type, Rounding::NearestEven))
-    }
-
-    /// Returns the options.
-    pub fn options(&self) -> &CastOptions {
-        &self.options
     }
 
     /// Returns true if it is a cast of integers that changes no value.
@@ -433,7 +429,6 @@ fn rules(map: &[(u64, u64)], format: Option<FloatFormat>) -> Vec<Rule> {
 struct Replace<S, T, const DISARM: bool>(Vec<Rule>, PhantomData<(S, T)>);
 
 impl<S: Element + BitAnd<Output = S>, T: Element, const DISARM: bool> TileLoop for Replace<S, T, DISARM> {
-    type State = ();
     type Outcome = ();
 
     #[inline(always)]

@@ -24,24 +24,22 @@ pub(crate) trait BlockLoop {
     fn run<const ROUNDS: bool>(work: Self::Work<'_>) -> Self::Outcome;
 }
 
-/// A loop over one tile of elements, with its constants.
-pub(crate) trait TileLoop: Send + Sync + 'static {
-    /// State that the tiles before have left.
-    type State: 'static;
+/// A loop over one tile of elements, with its constants. `S` is state that the tiles before have left.
+pub(crate) trait TileLoop<S = ()>: Send + Sync + 'static {
     /// The figures of a tile.
     type Outcome: 'static;
 
     /// Runs over the elements of `source`, and writes as many of `target`. Loops that only count write nothing. The
     /// rules of [`BlockLoop::run`] apply.
-    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], state: &Self::State) -> Self::Outcome;
+    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], state: &S) -> Self::Outcome;
 }
 
 /// A [`TileLoop`] as a [`BlockLoop`]. The loop itself has separate slices as arguments. So the compiler knows that the
 /// written memory is not the read memory.
-struct Tiles<L>(PhantomData<L>);
+struct Tiles<L, S>(PhantomData<(L, S)>);
 
-impl<L: TileLoop> BlockLoop for Tiles<L> {
-    type Work<'a> = (&'a L, &'a [u8], &'a mut [u8], &'a L::State);
+impl<S: 'static, L: TileLoop<S>> BlockLoop for Tiles<L, S> {
+    type Work<'a> = (&'a L, &'a [u8], &'a mut [u8], &'a S);
     type Outcome = L::Outcome;
 
     #[inline(always)]
@@ -66,7 +64,6 @@ pub(crate) trait Conversion: Copy + Send + Sync + 'static {
 struct EachElement<C>(C);
 
 impl<C: Conversion> TileLoop for EachElement<C> {
-    type State = ();
     type Outcome = bool;
 
     #[inline(always)]
@@ -132,10 +129,10 @@ impl<O, S> fmt::Debug for TileKernel<O, S> {
     }
 }
 
-impl<O, S> TileKernel<O, S> {
+impl<O, S: 'static> TileKernel<O, S> {
     /// Selects the loop for the CPU features of this machine.
-    pub(crate) fn new<L: TileLoop<State = S, Outcome = O>>(own: L) -> Self {
-        let kernel = BlockKernel::<Tiles<L>>::default();
+    pub(crate) fn new<L: TileLoop<S, Outcome = O>>(own: L) -> Self {
+        let kernel = BlockKernel::<Tiles<L, S>>::default();
         TileKernel(Arc::new(move |source: &[u8], target: &mut [u8], state: &S| {
             kernel.run((&own, source, target, state))
         }))

@@ -223,7 +223,6 @@ impl Constants {
 }
 
 impl<T: Rounded> TileLoop for RoundLoop<T> {
-    type State = ();
     type Outcome = QuantizeFigures;
 
     #[inline(always)]

@@ -33,7 +33,6 @@ impl std::ops::AddAssign for MissingCount {
 struct CountLoop<T>(Vec<T>);
 
 impl<T: Element> TileLoop for CountLoop<T> {
-    type State = ();
     type Outcome = MissingCount;
 
     #[inline(always)]

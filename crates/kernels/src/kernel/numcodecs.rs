@@ -144,7 +144,7 @@ impl NumpyCast {
             return Ok(());
         };
         if let Some(target) = self.wraps {
-            with_float!(cast.options().source.element(), T => check_wrapping::<T>(source, target), else Ok(()))?;
+            with_float!(cast.options.source.element(), T => check_wrapping::<T>(source, target), else Ok(()))?;
         }
         cast.convert(source, target).map_err(|fault| match fault.kind {
             // There is no `out_of_range` that could be chosen.
@@ -161,7 +161,7 @@ impl NumpyCast {
         mut arithmetic: impl FnMut(&[u8], &mut [u8]) -> Result<(), ElementFault>,
     ) -> Result<(), ElementFault> {
         let mut scratch = TileBuffer::new();
-        let target_size = self.cast.as_ref().map_or(size_of::<R>(), |cast| cast.options().target.size());
+        let target_size = self.cast.as_ref().map_or(size_of::<R>(), |cast| cast.options.target.size());
         for_each_tile((source, source_size), (target, target_size), |source, target, first| {
             let at = |fault: ElementFault| ElementFault { index: first + fault.index, ..fault };
             if self.cast.is_none() {

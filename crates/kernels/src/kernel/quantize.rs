@@ -54,7 +54,8 @@ const SPAN: usize = 4 * TILE;
 /// A bound quantisation.
 #[derive(Debug, Clone)]
 pub struct Quantize {
-    options: QuantizeOptions,
+    /// The options that it is bound to.
+    pub options: QuantizeOptions,
     missing: MissingFilter,
     scale_offset: ScaleOffset,
     /// The format of the source values.
@@ -77,11 +78,6 @@ impl Quantize {
             pass: pass::bind(&options, normalizer),
             options,
         }
-    }
-
-    /// Returns the options.
-    pub fn options(&self) -> &QuantizeOptions {
-        &self.options
     }
 
     /// Encodes `source` (native-endian floats) into codes and adds to `figures`.

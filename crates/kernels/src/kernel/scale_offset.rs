@@ -20,9 +20,12 @@ use crate::{with_float, with_integer};
 /// A bound `scale_offset`. Absent parameters skip their operation.
 #[derive(Debug, Clone)]
 pub struct ScaleOffset {
-    number_type: NumberType,
-    offset: Option<u64>,
-    scale: Option<u64>,
+    /// The type of the elements, on both sides.
+    pub number_type: NumberType,
+    /// The bits of the offset, if there is one.
+    pub offset: Option<u64>,
+    /// The bits of the scale, if there is one.
+    pub scale: Option<u64>,
     encode: Option<TileConversion>,
     decode: Option<TileConversion>,
 }
@@ -33,21 +36,6 @@ impl ScaleOffset {
         let mut bound = ScaleOffset { number_type, offset, scale, encode: None, decode: None };
         (bound.encode, bound.decode) = (bound.select::<false>(), bound.select::<true>());
         bound
-    }
-
-    /// Returns the type of the elements, on both sides.
-    pub fn number_type(&self) -> NumberType {
-        self.number_type
-    }
-
-    /// Returns the bits of the offset, if there is one.
-    pub fn offset(&self) -> Option<u64> {
-        self.offset
-    }
-
-    /// Returns the bits of the scale, if there is one.
-    pub fn scale(&self) -> Option<u64> {
-        self.scale
     }
 
     /// Computes `(x - offset) * scale`, each operation rounded once in the type.
@@ -162,7 +150,7 @@ impl ScaleOffset {
         // Adding an absent offset as 0 would change -0.0 to 0.0 (SEMANTICS: B30).
         let Some(parameter) = parameter else { return Ok(bits) };
         if let Some(float) = self.number_type.small_float() {
-            return self.small_operation(float.format(), [bits, parameter], apply);
+            return self.small_operation(float.format, [bits, parameter], apply);
         }
         with_float!(self.number_type.element(), T => {
             // The float64 of a result can be rounded to 24 bits of significand or fewer without rounding twice.

@@ -120,7 +120,6 @@ ordered_float!(f64, u64, i64);
 struct ExtentLoop<T>(PhantomData<T>);
 
 impl<T: Ordered> TileLoop for ExtentLoop<T> {
-    type State = ();
     type Outcome = Extent;
 
     #[inline(always)]
@@ -399,7 +398,6 @@ struct SummaryLoop<T> {
 }
 
 impl<T: Summed> TileLoop for SummaryLoop<T> {
-    type State = ();
     type Outcome = Summary;
 
     #[inline(always)]

@@ -8,33 +8,14 @@
 
 use thiserror::Error;
 
-/// The reason why elements cannot be permuted.
+/// The error of a buffer whose length is not that of the shape.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum TransposeError {
-    /// The order is not a permutation of the dimensions.
-    #[error("order {order:?} is not a permutation of the {dimensions} dimensions")]
-    Order {
-        /// The order that was passed.
-        order: Vec<usize>,
-        /// The rank of the shape.
-        dimensions: usize,
-    },
-    /// The array does not fit into the address space.
-    #[error("an array of shape {shape:?} with elements of {element_size} bytes does not fit in memory")]
-    TooLarge {
-        /// The shape that was passed.
-        shape: Vec<u64>,
-        /// Bytes of an element.
-        element_size: usize,
-    },
-    /// The length of a buffer is not that of the shape.
-    #[error("expected {expected} bytes, found {found}")]
-    Length {
-        /// Bytes of an array of the shape.
-        expected: usize,
-        /// Bytes of the buffer.
-        found: usize,
-    },
+#[error("expected {expected} bytes, found {found}")]
+pub struct TransposeError {
+    /// Bytes of an array of the shape.
+    pub expected: usize,
+    /// Bytes of the buffer.
+    pub found: usize,
 }
 
 /// A permutation of the dimensions of arrays of one shape and element size.
@@ -47,18 +28,15 @@ pub struct Transpose {
 
 impl Transpose {
     /// Plans `encoded[i] = decoded[order[i]]` for every dimension. `shape` is that of decoded arrays, with elements of
-    /// `element_size` bytes.
-    pub fn new(shape: &[u64], order: &[usize], element_size: usize) -> Result<Self, TransposeError> {
-        let Some(inverse) = inverse(order).filter(|inverse| inverse.len() == shape.len()) else {
-            return Err(TransposeError::Order { order: order.to_vec(), dimensions: shape.len() });
-        };
-        let too_large = || TransposeError::TooLarge { shape: shape.to_vec(), element_size };
-        let extents: Vec<usize> =
-            shape.iter().map(|&extent| usize::try_from(extent)).collect::<Result<_, _>>().map_err(|_| too_large())?;
+    /// `element_size` bytes. `None` if the order is not a permutation of the dimensions, or if the array does not fit
+    /// into the address space.
+    pub fn new(shape: &[u64], order: &[usize], element_size: usize) -> Option<Self> {
+        let inverse = inverse(order).filter(|inverse| inverse.len() == shape.len())?;
+        let extents: Vec<usize> = shape.iter().map(|&extent| usize::try_from(extent).ok()).collect::<Option<_>>()?;
         let length = extents.iter().try_fold(element_size, |product, &extent| product.checked_mul(extent));
-        let length = length.filter(|&length| isize::try_from(length).is_ok()).ok_or_else(too_large)?;
+        let length = length.filter(|&length| isize::try_from(length).is_ok())?;
         let encoded: Vec<usize> = order.iter().map(|&dimension| extents[dimension]).collect();
-        Ok(Transpose {
+        Some(Transpose {
             length,
             encode: Plan::new(&extents, order, element_size),
             decode: Plan::new(&encoded, &inverse, element_size),
@@ -82,7 +60,7 @@ impl Transpose {
     fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), TransposeError> {
         for found in [source.len(), destination.len()] {
             if found != self.length {
-                return Err(TransposeError::Length { expected: self.length, found });
+                return Err(TransposeError { expected: self.length, found });
             }
         }
         Ok(())

@@ -9,8 +9,10 @@ use crate::with_element;
 /// The unpacking of one variable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unpack {
-    source: NumberType,
-    target: NumberType,
+    /// The type of the codes.
+    pub source: NumberType,
+    /// The float type of the values.
+    pub target: NumberType,
     scale_factor: f64,
     add_offset: f64,
     missing: Vec<i128>,
@@ -20,16 +22,6 @@ impl Unpack {
     /// Binds it. `target` is float32 or float64, `missing` are the integer codes that become NaN.
     pub fn new(source: NumberType, target: NumberType, scale_factor: f64, add_offset: f64, missing: Vec<i128>) -> Self {
         Unpack { source, target, scale_factor, add_offset, missing }
-    }
-
-    /// Returns the type of the codes.
-    pub fn source(&self) -> NumberType {
-        self.source
-    }
-
-    /// Returns the float type of the values.
-    pub fn target(&self) -> NumberType {
-        self.target
     }
 
     /// Unpacks native-endian codes, as many as the shorter of both slices has.

@@ -67,16 +67,16 @@ fn transpose_of_an_identity_moves_everything_as_one() {
 }
 
 #[test]
-fn transpose_orders_that_are_no_permutations_are_errors() {
+fn transpose_orders_that_are_no_permutations_have_no_plan() {
     for order in [vec![0], vec![0, 0], vec![0, 2], vec![0, 1, 2]] {
-        assert!(matches!(Transpose::new(&[2, 2], &order, 1), Err(TransposeError::Order { .. })), "{order:?}");
+        assert!(Transpose::new(&[2, 2], &order, 1).is_none(), "{order:?}");
     }
 }
 
 #[test]
 fn transpose_of_what_memory_cannot_hold_is_an_error() {
-    assert!(matches!(Transpose::new(&[1 << 40, 1 << 40], &[1, 0], 8), Err(TransposeError::TooLarge { .. })));
+    assert!(Transpose::new(&[1 << 40, 1 << 40], &[1, 0], 8).is_none());
     let transpose = Transpose::new(&[2, 3], &[1, 0], 2).unwrap();
     let error = transpose.encode(&[0; 11], &mut [0; 12]).unwrap_err();
-    assert_eq!(error, TransposeError::Length { expected: 12, found: 11 });
+    assert_eq!(error, TransposeError { expected: 12, found: 11 });
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::codec::kinds::coding::{decoded, encoded, noise};
-use crate::codec::kinds::{ArrayRepresentation, InnerKind, Representation};
+use crate::codec::kinds::{ArrayRepresentation, Representation};
 
 fn bound(data_type: &str, shape: &[u64], configuration: &str) -> (Made, Vec<&'static str>) {
     bound_as(("zfp", &ZFP), data_type, shape, configuration)
@@ -20,7 +20,7 @@ fn bound_as(
     let data_type = DataType::from_name(data_type).unwrap();
     let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
     let mut found = Vec::new();
-    let bound = kind.bind(&codec, Some(&array), |_| InnerKind::NotRun, &mut found);
+    let bound = kind.bind(&codec, Some(&array), &mut found);
     (bound, found.iter().map(|found| found.code).collect())
 }
 

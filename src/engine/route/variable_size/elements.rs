@@ -24,7 +24,6 @@ pub(super) fn not_taken_apart() -> Fault {
 }
 
 /// Reader of boxes of elements.
-#[derive(Debug)]
 pub struct ElementReader<'p, 'a> {
     source: &'p SubchunkSource<'a>,
     /// `None` for elements of fixed length, which are read without their padding.
@@ -110,7 +109,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let bytes = buffers.decode(chain).map_err(located)?;
         let mut ranges = Vec::new();
         // A length of 4 bytes precedes each element, so the chunk has no more elements, whatever it claims.
-        let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(RANGE_BYTES);
+        let needed = chain.vlen.num_elements.min(bytes.len() as u64 / 4).saturating_mul(RANGE_BYTES);
         buffers.take(needed, 0)?;
         fallibly(|| ranges.try_reserve_exact(as_index(needed / RANGE_BYTES))).map_err(|_| Fault::Memory { needed })?;
         chain.ranges(&bytes, &mut ranges).map_err(|fault| located(Fault::Chain(fault)))?;
@@ -198,7 +197,6 @@ impl<'p, 'a> ElementReader<'p, 'a> {
 pub const BETWEEN_SUBCHUNKS: u64 = 1280 << 10;
 
 /// Subchunk that is split into elements, for the next box that needs it.
-#[derive(Debug)]
 struct DecodedSubchunk {
     elements: VlenElements,
     /// Encoded size in bytes.
@@ -223,7 +221,6 @@ impl DecodedSubchunk {
 type SubchunkKey = (usize, Vec<u64>);
 
 /// Cache of a thread's subchunks. The least recently used one is dropped first.
-#[derive(Debug)]
 struct SubchunkCache {
     by_key: LruCache<SubchunkKey, DecodedSubchunk>,
     bytes: u64,
@@ -245,7 +242,7 @@ impl SubchunkCache {
 }
 
 /// Buffers of a thread, reused for all subchunks.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct VariableSizeBuffers {
     /// Memory limit in bytes.
     most: u64,

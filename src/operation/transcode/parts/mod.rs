@@ -19,11 +19,11 @@ use std::time::Instant;
 
 use self::script::{ScriptedJob, script};
 use super::destination::{check_apart, is_node};
+use super::run::{Extent, Writing, stored};
 use super::sealed::{
     ArrayUnits, Boundary, DoneParts, KEY, PartReport, PartsPlan, PassPlan, Receipts, cut, present_of, units_between,
 };
-use super::writing::{self, Extent, Writing};
-use super::{Done, JobPlan, Plan, SealedPlan, Source, cannot_write};
+use super::{Done, JobPlan, LockedDestination, Plan, SealedPlan, Source, cannot_write};
 use crate::array::{ChunkSet, Interrupt};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -80,27 +80,7 @@ struct PartsJob<'a> {
     interrupt: &'a Interrupt,
 }
 
-impl<'a> PartsJob<'a> {
-    /// Creates the job of a command. Its plan is resolved if all parts of the first pass are done.
-    fn new(
-        plan: PartsPlan,
-        target: &'a Node,
-        options: &TranscodeOptions,
-        progress: &'a dyn Progress,
-        interrupt: &'a Interrupt,
-    ) -> Result<Self> {
-        let (done, options) = (DoneParts::at(target, &plan), plan.options(options));
-        let mut job = PartsJob { plan, done, options, progress, interrupt };
-        job.resolve()?;
-        Ok(job)
-    }
-
-    /// Fails if SOURCE's documents have changed since the plan was sealed.
-    fn check_documents(&self) -> Result<()> {
-        let apply = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
-        Source::taken(&self.options, apply, &new_driver(1, self.interrupt)?).map(drop)
-    }
-
+impl PartsJob<'_> {
     /// Plans the arrays with some numbers again. The result must be the sealed plan.
     fn plan_again(&self, is_wanted: impl Fn(usize) -> bool + Copy) -> Result<JobPlan<'_>> {
         let apply = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
@@ -213,7 +193,8 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
         return Ok(Finished::Before(status_of(options, Vec::new(), others)));
     };
     // The job as its parts were planned. The memory in the report depends on this, too.
-    let parts_job = PartsJob::new(plan, &target, options, progress, interrupt)?;
+    let (done, own) = (DoneParts::at(&target, &plan), plan.options(options));
+    let parts_job = PartsJob { plan, done, options: own, progress, interrupt }.resolved()?;
     let PartsJob { plan, done, .. } = &parts_job;
     let found = status_of(options, done.status(plan)?, others.clone());
     if found.is_missing_any() {
@@ -245,7 +226,8 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
     }
     let folder = format!("{}/finish", plan.folder());
     let left = "DEST is not published: run `--finish` again".to_owned();
-    let claim = job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new(), left)?;
+    let claim = job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new())?;
+    let claim = LockedDestination { left, ..claim };
     // Parts write only chunks. The keys that belong to no node are left to the finish.
     let copied = job.copy_other_keys(&claim).and_then(|()| claim.checkpoint());
     if let Err(error) = copied.and_then(|()| job.remove_staging()) {
@@ -278,7 +260,7 @@ impl PartsJob<'_> {
     fn lost(&self, job: &JobPlan<'_>, reports: &[PartReport], counted: &Receipts<PartReport>) -> Result<BTreeSet<u64>> {
         let mut lost = BTreeSet::new();
         let Some(pass) = self.plan.pass(PassName::Write) else { return Ok(lost) };
-        let stored = writing::stored(self.done.target, &job.arrays, &job.driver)?;
+        let stored = stored(self.done.target, &job.arrays, &job.driver)?;
         for ((array, report), (present, bytes)) in job.arrays.iter().zip(reports).zip(stored) {
             if report.counted.is_of(&present) && bytes == report.counted.bytes_written {
                 continue;
@@ -353,7 +335,8 @@ pub fn partition(
         ..PartResult::default()
     };
     let Some(plan) = plan else { return Ok(result) };
-    let job = PartsJob::new(plan, &target, options, progress, interrupt)?;
+    let (done, own) = (DoneParts::at(&target, &plan), plan.options(options));
+    let job = PartsJob { plan, done, options: own, progress, interrupt }.resolved()?;
     let partitions = job.plan.most_parts();
     if wanted.index >= partitions {
         let message = format!("there is no part {}: there are {partitions}", wanted.index);
@@ -366,7 +349,9 @@ pub fn partition(
     // Another pass may have more parts than this one.
     let done = job.done.parts(pass)?;
     let Some(bounds) = pass.part(wanted.index).filter(|_| !done.contains(wanted.index)) else {
-        job.check_documents()?;
+        // Fails if SOURCE's documents have changed since the plan was sealed.
+        let apply = |source: &mut Source| job.plan.apply(source, BTreeMap::new());
+        Source::taken(&job.options, apply, &new_driver(1, interrupt)?)?;
         return Ok(result);
     };
     let part = Part { pass: pass.name, index: wanted.index, bounds };
@@ -446,7 +431,8 @@ impl Part {
             (name, array.job.objects_of(self.pass.number_in(&array.job), &units))
         });
         let (log, fingerprint) = (plan.log(self.pass, self.index), plan.sealed.fingerprint());
-        let claim = job.output.clone().claim_part(&log, &fingerprint, assigned.collect(), left)?;
+        let claim = job.output.clone().claim_part(&log, &fingerprint, assigned.collect())?;
+        let claim = LockedDestination { left, ..claim };
         unfinished.set_cleanup(claim.cleanup());
         result.warnings.extend(claim.unlocked_warning());
         // The job may have been removed and planned again while this process was stopped.
@@ -508,7 +494,7 @@ pub fn init(
     let mut before = PartsPlan::find(&target, KEY)?;
     // An existing plan is checked like a resumed run: it stays as it is.
     options.run.resume = before.is_some();
-    let mut job = JobPlan::new(&options, |_| Ok(()), |_| true, progress, interrupt)?;
+    let job = JobPlan::new(&options, |_| Ok(()), |_| true, progress, interrupt)?;
     if !job.output.keeps_unfinished() {
         let message = format!("DEST `{}` is written as a whole, not in parts", options.destination);
         return Err(OperationError::usage(message).with_help("name a folder or a place in an object store"));
@@ -517,9 +503,8 @@ pub fn init(
     if before.is_none() {
         job.check_room()?;
     }
-    let sealed = job.seal();
     let (objects, many_objects) = (job.num_written(), job.many_objects());
-    let JobPlan { source, output, arrays, .. } = job;
+    let JobPlan { source, output, arrays, sealed, .. } = job;
     let mut warnings = source.warnings;
     warnings.extend(arrays.iter().flat_map(|array| array.warnings.iter().cloned()));
     let plan = parts_plan(&options, sealed, &arrays, partitions);
@@ -620,7 +605,7 @@ fn largest_part(arrays: &[Plan], partitions: u64) -> u64 {
 impl PartsJob<'_> {
     /// Surveys the chunks of SOURCE between two boundaries. Returns the results by array number, and the number of
     /// encoded bytes that were read.
-    pub(super) fn survey(&self, bounds: (Boundary, Boundary)) -> Result<(Vec<(usize, FirstPassStats)>, u64)> {
+    fn survey(&self, bounds: (Boundary, Boundary)) -> Result<(Vec<(usize, FirstPassStats)>, u64)> {
         let PartsJob { plan, options, interrupt, .. } = self;
         let budget = Budget::new(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
@@ -655,16 +640,15 @@ impl PartsJob<'_> {
         Ok((found, bytes_read))
     }
 
-    /// Resolves the plan with the results of its first pass, once all its parts are done.
-    pub(super) fn resolve(&mut self) -> Result<()> {
-        let Some(range) = self.plan.pass(PassName::Range).cloned() else { return Ok(()) };
+    /// Resolves the plan with the results of its first pass, if all its parts are done.
+    fn resolved(mut self) -> Result<Self> {
+        let Some(range) = self.plan.pass(PassName::Range).cloned() else { return Ok(self) };
         let (target, key) = (self.done.target, self.plan.resolved());
-        if let Some(resolved) = PartsPlan::find(target, &key)? {
-            self.plan = resolved;
-            return Ok(());
+        if let Some(plan) = PartsPlan::find(target, &key)? {
+            return Ok(PartsJob { plan, ..self });
         }
         if self.done.parts(&range)?.len() < range.partitions() {
-            return Ok(());
+            return Ok(self);
         }
         let found = self.done.noted(PassName::Range)?;
         let plan = &mut self.plan;
@@ -677,7 +661,7 @@ impl PartsJob<'_> {
             let surveys = merged(found.values().flatten(), type_of);
             plan.apply(source, surveys)
         };
-        let mut job = JobPlan::new(&options, tell, |_| true, self.progress, self.interrupt)?;
+        let job = JobPlan::new(&options, tell, |_| true, self.progress, self.interrupt)?;
         job.check_room()?;
         // Schedulers were given the number of parts at the start. Absent chunks that are written now add none.
         let partitions = plan.pass(PassName::Write).map_or(plan.partitions, PassPlan::partitions);
@@ -685,8 +669,9 @@ impl PartsJob<'_> {
         plan.passes.extend(passes(&job.arrays, &[], partitions));
         plan.memory_bytes = memory(&job.arrays);
         plan.bytes = largest_part(&job.arrays, partitions);
-        plan.sealed = job.seal();
-        plan.write(target, &key).map(drop)
+        plan.sealed = job.sealed;
+        plan.write(target, &key)?;
+        Ok(self)
     }
 }
 

@@ -179,7 +179,7 @@ impl<'a> Shards<'a> {
             return if is_sharded { Err(unreadable()) } else { Ok(None) };
         };
         let help = "give the whole chain with --codecs";
-        if sharding.inner.stages.iter().any(|stage| stage.name == SHARDING) {
+        if sharding.inner.stages.iter().any(|stage| stage.metadata.name == SHARDING) {
             let message = "shards inside shards have no single inner chunk shape";
             return Err(OperationError::data(message).with_help(help));
         }
@@ -344,7 +344,7 @@ pub(super) fn predict(draft: &mut Draft, source: &OpenedArray, options: &ChangeO
         return Err(refusal("it stores no integers of 8, 16, 32 or 64 bits")
             .with_help("differences are exact for integers only: add --max-error, --step or --quantize for floats"));
     };
-    let restores = chain.stages.iter().any(|stage| stage.name == PCODEC);
+    let restores = chain.stages.iter().any(|stage| stage.metadata.name == PCODEC);
     let codecs = differences(&dtype, chain.input.shape.len(), &dimensions, restores);
     if !codecs.is_empty() {
         draft.edit_innermost(|chain| drop(chain.splice(first..first, codecs)));
@@ -356,7 +356,7 @@ pub(super) fn predict(draft: &mut Draft, source: &OpenedArray, options: &ChangeO
 /// codes, or stores differences already.
 pub(crate) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
     let innermost = innermost(pipeline);
-    let has_differences = innermost.stages.iter().any(|stage| stage.name == DELTA);
+    let has_differences = innermost.stages.iter().any(|stage| stage.metadata.name == DELTA);
     if has_differences || codes(innermost).is_none() { Vec::new() } else { pipeline.innermost_chunk_shape() }
 }
 
@@ -440,7 +440,7 @@ fn copies(chain: &Pipeline, has_one_shape: bool) -> Vec<(usize, CodecMetadata)> 
                 copies.push((behind, CodecMetadata::new("cast_value", Some(same))));
             }
         }
-        let array = stage.output.as_ref().and_then(Representation::array).filter(|_| stage.name == DELTA);
+        let array = stage.output.as_ref().and_then(Representation::array).filter(|_| stage.metadata.name == DELTA);
         since = array.map(|array| (index + 1, array, (0..array.shape.len()).collect()));
     }
     copies

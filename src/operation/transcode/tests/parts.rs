@@ -146,7 +146,7 @@ fn some_arrays_of_a_hierarchy_are_resolved_as_among_all() {
     let resolved =
         |is_wanted: &dyn Fn(usize) -> bool| JobPlan::new(options, |_| Ok(()), is_wanted, &Silent, &interrupt).unwrap();
     let all = resolved(&|_| true);
-    let sealed = resolved(&|_| true).seal();
+    let sealed = resolved(&|_| true).sealed;
     for number in 0..3 {
         let is_own = |other| other == number;
         let one = resolved(&is_own);

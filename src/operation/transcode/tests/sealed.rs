@@ -25,9 +25,9 @@ const SCHEMA: &str = "zarrcast.plan/2";
 
 /// Resolves the plan of a job, and writes nothing.
 pub(super) fn seal(options: &TranscodeOptions) -> Result<SealedPlan, OperationError> {
-    let mut job = JobPlan::new(options, |_| Ok(()), |_| true, &Silent, &Interrupt::default())?;
+    let job = JobPlan::new(options, |_| Ok(()), |_| true, &Silent, &Interrupt::default())?;
     job.check_room()?;
-    Ok(job.seal())
+    Ok(job.sealed)
 }
 
 pub(super) fn to_document(plan: &SealedPlan) -> Vec<u8> {

@@ -74,7 +74,6 @@ fn select_rounding<S: FloatElement<Wide: Measured>, T: Element, const DIVIDES: b
 struct Proof<S: FloatElement>(Constants<S>);
 
 impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
-    type State = ();
     type Outcome = bool;
 
     #[inline(always)]
@@ -106,13 +105,12 @@ struct PassLoop<S: FloatElement, T, M, const DIVIDES: bool> {
     target: PhantomData<T>,
 }
 
-impl<S, T, M, const DIVIDES: bool> TileLoop for PassLoop<S, T, M, DIVIDES>
+impl<S, T, M, const DIVIDES: bool> TileLoop<PreviousTiles> for PassLoop<S, T, M, DIVIDES>
 where
     S: FloatElement<Wide: Measured>,
     T: Element,
     M: RoundToInteger<S::Wide>,
 {
-    type State = PreviousTiles;
     type Outcome = Option<QuantizeFigures>;
 
     #[inline(always)]

@@ -1,27 +1,126 @@
-//! `cast_value`: the type of the encoded values, and the treatment of values that it does not have.
-//!
-//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>
+//! `scale_offset`: two scalars of the codec's input data type. `cast_value`: the type of the encoded values, and the
+//! treatment of values that it does not have.
 //!
 //! Each entry of `scalar_map` has a side of type `data_type`. The other side is read if the codec is bound to its input.
 //! The first entry of a repeated key is used.
+//!
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>,
+//! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::error::CodecError;
 use super::members::{ConfigurationReader, Member, MemberType, shown};
-use super::{ArrayRepresentation, Binding, Coder, Effect, Kind, Made, Output, cast, encoded_fill_value, scalar};
-use crate::data_type::{DataType, meant_types, value_from_json, value_to_json};
+use super::{ArrayRepresentation, Binding, Coder, Effect, Kind, Made, Output, cast, convert};
+use crate::data_type::{DataType, FillValue, FillValueError, Read, meant_types, value_from_json, value_to_json};
 use crate::diagnostic::spelling::alternatives;
-use crate::diagnostic::{Diagnostic, Profile, code};
-use crate::element::{NumberType, SmallFloat};
+use crate::diagnostic::{Code, Diagnostic, Profile, code};
+use crate::element::{NumberType, SmallFloat, element_bits};
 use crate::kernel::cast::{Cast, CastOptions};
-use crate::kernel::{OutOfRange, Rounding};
+use crate::kernel::scale_offset::ScaleOffset;
+use crate::kernel::{ElementFault, FaultKind, OutOfRange, Rounding};
 use crate::metadata::extension::{CodecMetadata, Findings, MAX_FAULTS};
 use crate::metadata::json::{Json, Object};
 
+/// `scale_offset`, which v2 does not have.
+pub(crate) static SCALE_OFFSET: Kind = Kind::new(|_| OF_SCALE_OFFSET, bind_scale_offset);
+
+const OF_SCALE_OFFSET: &[Member] =
+    &[Member::optional("offset", MemberType::Any), Member::optional("scale", MemberType::Any)];
+
+const ZERO: &str = "`scale` of `scale_offset` is zero: nothing could be decoded";
+
+/// Returns true if a member is absent, or has the form of a number or a float's string. Reports any other.
+fn has_scalar_form(members: &mut ConfigurationReader<'_>, name: &str) -> bool {
+    let Some(json) = members.get(name) else { return true };
+    let is_scalar = matches!(json, Json::Number(_) | Json::String(_));
+    if !is_scalar {
+        let message = format!("`{name}` of `scale_offset`: expected a number, found {}", shown(json));
+        members.report(code::SCALE_OFFSET_SCALAR, name, message);
+    }
+    is_scalar
+}
+
+/// Returns the metadata, without an offset of 0 and a scale of 1.
+pub fn scale_offset_metadata(codec: &ScaleOffset) -> CodecMetadata {
+    let (number_type, mut configuration) = (codec.number_type, Object::new());
+    if let Some(offset) = codec.offset.filter(|&bits| !is_zero(number_type, bits)) {
+        configuration.insert("offset", value_to_json(number_type, offset));
+    }
+    if let Some(scale) = codec.scale.filter(|&bits| bits != one(number_type)) {
+        configuration.insert("scale", value_to_json(number_type, scale));
+    }
+    CodecMetadata::new("scale_offset", Some(configuration).filter(|members| !members.is_empty()))
+}
+
+/// Returns true for the bits of 0 or -0.0.
+fn is_zero(number_type: NumberType, bits: u64) -> bool {
+    number_type.float_format().map_or(bits == 0, |format| format.is_zero(bits))
+}
+
+const fn one(number_type: NumberType) -> u64 {
+    match number_type.float_format() {
+        Some(format) if format.is_unsigned() => format.bias.unsigned_abs() as u64,
+        // The biased exponent 0 is that of the subnormal numbers.
+        Some(format) => (format.bias.unsigned_abs() as u64) << format.fraction_bits,
+        None => 1,
+    }
+}
+
+fn bind_scale_offset(to: &mut Binding<'_>) -> Option<Made> {
+    let members = &mut to.members;
+    let are_scalars = ["offset", "scale"].map(|name| has_scalar_form(members, name));
+    // Zero is a fault for every data type, so it is reported even if the type is unknown.
+    if let Some(Json::Number(number)) = members.get("scale")
+        && number.as_f64() == 0.0
+    {
+        return members.refuse(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
+    }
+    let array = to.array.filter(|_| are_scalars == [true, true])?;
+    let number_type = to.real_number(code::SCALE_OFFSET_DATA_TYPE, "`scale_offset` takes")?;
+    let members = &mut to.members;
+    let [offset, scale] = ["offset", "scale"].map(|name| match members.get(name) {
+        None => Some(None),
+        Some(json) => {
+            let (pointer, what) = (members.pointer_to(name), format!("`{name}` of `scale_offset`"));
+            let read = value_from_json(number_type, json);
+            scalar((code::SCALE_OFFSET_SCALAR, &what), read, &pointer, &mut members.diagnostics).map(Some)
+        }
+    });
+    // Only the type shows whether a hexadecimal string is a zero, or a small number becomes one.
+    if scale.flatten().is_some_and(|scale| is_zero(number_type, scale)) {
+        return members.refuse(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
+    }
+    let codec = ScaleOffset::new(number_type, offset?, scale?);
+    let codes = [code::SCALE_OFFSET_FILL_VALUE, code::SCALE_OFFSET_FILL_VALUE_LOST];
+    let (forward, back) = (|bits| codec.encode_one(bits), |bits| codec.decode_one(bits));
+    let fill_value = encoded_fill_value(to, "scale_offset", (number_type, number_type), codes, forward, back);
+    Some(Made::to_array(codec, ArrayRepresentation { fill_value, ..array.clone() }))
+}
+
+impl Coder for ScaleOffset {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let types = (self.number_type, self.number_type);
+        convert(types, decoded, out.bytes, |from, to| ScaleOffset::encode(self, from, to))
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        let types = (self.number_type, self.number_type);
+        convert(types, encoded, out.bytes, |from, to| ScaleOffset::decode(self, from, to))
+    }
+
+    fn effect(&self) -> Effect<'_> {
+        Effect::ScaleOffset(self)
+    }
+
+    fn written(&self) -> Option<CodecMetadata> {
+        Some(scale_offset_metadata(self))
+    }
+}
+
 /// `cast_value`, which v2 does not have.
-pub(crate) static CAST_VALUE: Kind = Kind::new(|_| MEMBERS, bind);
+pub(crate) static CAST_VALUE: Kind = Kind::new(|_| OF_CAST_VALUE, bind_cast_value);
 
 pub(crate) const ROUNDINGS: [(&str, Rounding); 5] = [
     ("nearest-even", Rounding::NearestEven),
@@ -32,7 +131,7 @@ pub(crate) const ROUNDINGS: [(&str, Rounding); 5] = [
 ];
 pub(crate) const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
 
-const MEMBERS: &[Member] = &[
+const OF_CAST_VALUE: &[Member] = &[
     Member::required("data_type", MemberType::Any),
     Member::optional("rounding", MemberType::Any),
     Member::optional("out_of_range", MemberType::Any),
@@ -64,7 +163,7 @@ fn target(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<NumberTy
     number_type
 }
 
-fn bind(to: &mut Binding<'_>) -> Option<Made> {
+fn bind_cast_value(to: &mut Binding<'_>) -> Option<Made> {
     let members = &mut to.members;
     let data_type = members.get("data_type").and_then(|json| target(members, json));
     let rounding = members.choice("rounding", &ROUNDINGS, Rounding::default());
@@ -115,7 +214,7 @@ impl Coder for CastValue {
     /// read.
     fn context_bytes(&self, _: u64) -> u64 {
         const ENTRY: u64 = 384;
-        let [encode, decode] = [&self.encode, &self.decode].map(|cast| cast.options().scalar_map.len() as u64);
+        let [encode, decode] = [&self.encode, &self.decode].map(|cast| cast.options.scalar_map.len() as u64);
         (encode + decode).saturating_mul(ENTRY)
     }
 
@@ -124,14 +223,14 @@ impl Coder for CastValue {
     }
 
     fn written(&self) -> Option<CodecMetadata> {
-        Some(to_metadata(self.encode.options(), self.decode.options()))
+        Some(cast_value_metadata(&self.encode.options, &self.decode.options))
     }
 
     fn to_nearest(&self) -> Option<Arc<dyn Coder>> {
-        if self.encode.options().rounding.is_to_nearest() {
+        if self.encode.options.rounding.is_to_nearest() {
             return None;
         }
-        let options = CastOptions { rounding: Rounding::default(), ..self.encode.options().clone() };
+        let options = CastOptions { rounding: Rounding::default(), ..self.encode.options.clone() };
         // Decoding keeps its rounding, because that determines the values of the stored codes.
         Some(Arc::new(CastValue { encode: Cast::new(options), ..self.clone() }))
     }
@@ -139,7 +238,7 @@ impl Coder for CastValue {
 
 /// Returns the metadata of the casts of encoding and decoding. `rounding` (if not nearest-even), `out_of_range` and
 /// `scalar_map` are written only if needed, without repeated keys.
-pub fn to_metadata(encode: &CastOptions, decode: &CastOptions) -> CodecMetadata {
+pub fn cast_value_metadata(encode: &CastOptions, decode: &CastOptions) -> CodecMetadata {
     let mut configuration = Object::new().with("data_type", DataType::Number(encode.target).to_metadata());
     // The first is the default.
     if let Some((name, _)) = ROUNDINGS[1..].iter().find(|entry| entry.1 == encode.rounding) {
@@ -169,7 +268,7 @@ pub fn is_lossy(source: NumberType, target: NumberType) -> bool {
         return false;
     };
     // Only small floats have more precision than range, and one of them has no zero.
-    let is_beyond = |float: SmallFloat| {
+    let is_beyond = |float: &SmallFloat| {
         #[expect(clippy::cast_precision_loss, reason = "rounding the greatest integer leaves it beyond their range")]
         let greatest = greatest as f64;
         format.is_unsigned() || float.to_f64(format.greatest()).is_some_and(|bound| greatest > bound)
@@ -247,5 +346,66 @@ fn side(
         scalar((code::CAST_VALUE_SCALAR, what), read, pointer, diagnostics).map(Some).ok_or(())
     } else {
         read.map(|read| Some(read.value)).map_err(drop)
+    }
+}
+
+/// Returns the fill value after the codec `name`, which changes numbers. It is encoded like an element, and must decode
+/// to the same bits (SEMANTICS: A1.8, A2.11, B17, B18). Otherwise a missing chunk would read differently from a stored
+/// one.
+///
+/// `None` if there is none, or if it cannot be encoded. The two codes
+/// are those of a value that cannot be encoded, and of one that does not decode to the same bits.
+fn encoded_fill_value(
+    to: &mut Binding<'_>,
+    name: &str,
+    (source, target): (NumberType, NumberType),
+    [refused, lost]: [Code; 2],
+    encode: impl Fn(u64) -> Result<u64, FaultKind>,
+    decode: impl Fn(u64) -> Result<u64, FaultKind>,
+) -> Option<FillValue> {
+    let text = |number_type, bits| value_to_json(number_type, bits).to_string();
+    let bits = element_bits(&to.array?.fill_value.as_ref()?.0);
+    let fill = text(source, bits);
+    let encoded = match encode(bits) {
+        Ok(encoded) => encoded,
+        Err(kind) => {
+            let (fault, types) = (ElementFault { kind, index: 0 }, Some((source, target)));
+            let reason = CodecError::Element { fault, position: None, bits, types };
+            let message = format!("`{name}` cannot encode the fill value {fill} ({source}): {reason}");
+            let help = "choose a fill value that the codec can encode, or map it in `scalar_map`";
+            to.push(Diagnostic::new(refused, message).with_help(help));
+            return None;
+        }
+    };
+    let decoded = decode(encoded);
+    if decoded != Ok(bits) {
+        let back = decoded.map_or_else(|_| "an error".to_owned(), |bits| text(source, bits));
+        let between = text(target, encoded);
+        let message = format!(
+            "the fill value {fill} does not survive `{name}`: it is encoded as {between} and decoded as {back}"
+        );
+        let help = "a missing chunk would read differently from a stored one; choose a fill value that is decoded \
+                    bit for bit, or accept it with --no-fill-check";
+        to.push(Diagnostic::new(lost, message).with_help(help));
+    }
+    Some(FillValue::from_bits(target, encoded))
+}
+
+/// Returns the bits of a scalar. Its notes, or the error, are added to `diagnostics`.
+fn scalar(
+    (code, what): (Code, &str),
+    read: Result<Read<u64>, FillValueError>,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<u64> {
+    match read {
+        Ok(Read { value, notes }) => {
+            diagnostics.extend(notes.into_iter().map(|note| note.at_pointer(pointer)));
+            Some(value)
+        }
+        Err(error) => {
+            diagnostics.add(code, pointer, format!("{what}: {error}"));
+            None
+        }
     }
 }

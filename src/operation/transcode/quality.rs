@@ -3,26 +3,26 @@
 //! DEST is read back after its chunks are written and before it is published. After a resumed run all of it is read,
 //! and from every kind of store what is really stored. Both sides are read as floats: it does not matter which codec
 //! rounded them. The elements are converted to float64, piece by piece.
-
-mod geometry;
+//!
+//! Both sides are measured in blocks. A level is a slice of the last two dimensions. A block has whole levels if memory
+//! allows, else some rows of them.
 
 use std::mem::take;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use self::geometry::{Geometry, OVERLAP};
-use super::verify::{Compared, Comparison, Scratch, concluded};
-use super::{Plan, Verification};
+use super::verify::{Compared, Comparison, ReadBack, Scratch, concluded};
+use super::{Plan, Verification, plan::reading_bytes};
 use crate::array::{self, ChunkFault, Fault, StoredArray};
 use crate::codec::{StepOrigin, Tiles, ValueConversion, ValueProgram, ValueStep, region::as_index};
 use crate::element::{ElementType, NumberType};
-use crate::engine::{ChunkResult, Driver, Pair, PairBlock, Pairs, Progress};
-use crate::grid::{ravel, unravel};
+use crate::engine::{ChunkResult, Driver, Pair, PairBlock, Pairs, Progress, Transfer};
+use crate::grid::{Region, lcm, ravel, unravel, volume};
 use crate::kernel::quality::distribution::{MOST_VALUES, PairCounts, PossibleValues, p_value};
-use crate::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan};
+use crate::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan, WINDOW};
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::quantize::{Codes, elements_of};
-use crate::operation::{Budget, OperationError, QualityResult, Quantization, QuantizeForm, Result, narrowed};
+use crate::operation::{Budget, OperationError, QualityResult, Quantization, QuantizeForm, Result, budget, narrowed};
 use crate::store::held;
 
 /// Number of values that are converted and measured at a time: both sides stay in a first-level cache.
@@ -40,12 +40,8 @@ pub(super) fn check_room(plan: &Plan, budget: Budget) -> Result<()> {
 }
 
 /// Measures an array, and compares it in the same walk if requested. `None` if it is not quantised.
-pub(super) fn measure(
-    plan: &Plan,
-    verifies: bool,
-    (budget, driver): (Budget, &Driver),
-    progress: &dyn Progress,
-) -> Result<Option<(QualityResult, Option<Verification>)>> {
+pub(super) fn measure(of: &ReadBack<'_>, verifies: bool) -> Result<Option<(QualityResult, Option<Verification>)>> {
+    let ReadBack { plan, budget, driver, progress, .. } = *of;
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(None) };
     // Readers bind the chain of DEST's documents, so it is bound again here.
     let job = &plan.as_read(job)?;
@@ -121,7 +117,8 @@ struct Level {
     index: usize,
     /// First element in the block.
     start: Vec<u64>,
-    range: LevelRange,
+    /// `None` without values.
+    range: Option<LevelRange>,
     /// The rows before the block that windows in it need.
     rows_before: Band,
 }
@@ -252,7 +249,7 @@ impl QualityWalk<'_> {
     /// Compares the windows whose last row is in a block.
     fn compare(&self, block: &PairBlock<'_, Buffers>, found: &mut Found) -> array::Result<()> {
         let Found { ranges, similarities, last_rows, .. } = found;
-        let [.., rows, _] = *block.region.shape else { return Ok(()) };
+        let [.., rows, columns] = *block.region.shape else { return Ok(()) };
         let first_row = block.region.start[self.geometry.leading.len()];
         let rows = first_row..first_row + rows;
         // The block before had the same levels, or was the last one of its levels.
@@ -260,17 +257,18 @@ impl QualityWalk<'_> {
         let levels = self.geometry.levels_of(block.region).map(|start| {
             let (index, rows_before) = (self.index_of(&start), before.next().unwrap_or_default());
             let (least, greatest) = ranges[index];
-            Level { index, start, range: LevelRange { least, greatest }, rows_before }
+            let range = (least <= greatest).then_some(LevelRange { least, greatest });
+            Level { index, start, range, rows_before }
         });
         let levels: Vec<Level> = levels.collect();
-        let with_values = levels.iter().filter(|level| level.has_values());
+        let with_values = levels.iter().filter(|level| level.range.is_some());
         let bands: Vec<(&Level, Range<u64>)> =
             with_values.flat_map(|level| Geometry::bands(&rows).map(move |middles| (level, middles))).collect();
         let compare = |buffers: &mut Buffers, item| {
             let (level, middles) = &bands[as_index(item)];
             let radius = RADIUS as u64;
             let first = middles.start - radius;
-            buffers.begin(block);
+            buffers.band.begin(as_index(columns));
             if first < rows.start {
                 buffers.band.append_band(&level.rows_before);
             }
@@ -283,7 +281,7 @@ impl QualityWalk<'_> {
         if self.geometry.reads_twice {
             self.advance(block.region.num_elements());
             let keep = |buffers: &mut Buffers, item| {
-                buffers.begin(block);
+                buffers.band.begin(as_index(columns));
                 self.append_rows(block, &levels[as_index(item)], rows.end - OVERLAP..rows.end, buffers);
                 Ok(take(&mut buffers.band))
             };
@@ -304,12 +302,10 @@ impl QualityWalk<'_> {
         while left > 0 {
             let (elements, is_stored) = block.elements_from(&element);
             let count = (elements[0].len() / self.element_sizes[0]).min(left);
-            if self.is_empty(is_stored) || !level.has_values() {
-                band.append_gap(count);
+            if let Some(range) = level.range.filter(|_| !self.is_empty(is_stored)) {
+                self.each_stretch(elements, 0..count, numbers, |x, y| band.append(&self.similarity, x, y, range));
             } else {
-                self.each_stretch(elements, 0..count, numbers, |x, y| {
-                    band.append(&self.similarity, x, y, level.range);
-                });
+                band.append_gap(count);
             }
             left -= count;
             element[row] += count as u64 / width;
@@ -351,25 +347,12 @@ impl QualityWalk<'_> {
     }
 }
 
-impl Level {
-    fn has_values(&self) -> bool {
-        self.range.least <= self.range.greatest
-    }
-}
-
-impl Buffers {
-    /// Begins a band of rows of a block.
-    fn begin(&mut self, block: &PairBlock<'_, Buffers>) {
-        self.band.begin(block.region.shape.last().map_or(0, |columns| as_index(*columns)));
-    }
-}
-
 /// Returns the conversion of SOURCE's elements to float64, with the unpacking of a change.
 fn numbers_of_source(array: &StoredArray, change: &ValueConversion) -> ValueProgram {
     let Some(unpack) = change.unpacking() else { return numbers_of_destination(array, None) };
-    let mut decoding = ValueProgram::new(unpack.source().size());
+    let mut decoding = ValueProgram::new(unpack.source.size());
     decoding.push(ValueStep::Unpack(Box::new(unpack.clone())), StepOrigin::DataType);
-    decoding.to_float64(unpack.target())
+    decoding.to_float64(unpack.target)
 }
 
 /// Returns the conversion of DEST's elements to float64, with or without a quantisation.
@@ -403,4 +386,160 @@ fn possible_values(plan: &Plan) -> Option<PossibleValues> {
     let mut numbers = Vec::new();
     convert(&quantization.number_reader(), &encoded, &mut numbers, &mut Tiles::default());
     if numbers.iter().all(|value| value.is_finite()) { PossibleValues::of_codes(numbers) } else { None }
+}
+
+/// Target for the bytes of a block, in total and per thread, if the budget allows and no more are needed.
+const BLOCK_BYTES: u64 = 64 << 20;
+const BLOCK_BYTES_OF_A_THREAD: u64 = 8 << 20;
+
+/// Target for the bytes of a piece. Threads have several pieces each, and a piece stays in a level 2 cache.
+const PIECE_BYTES: u64 = 1 << 19;
+
+/// Number of rows of windows that are compared together.
+const BAND: u64 = 64;
+
+/// Rows of a level in a window beside those that it shares with the next window.
+const OVERLAP: u64 = 2 * RADIUS as u64;
+
+/// The blocks of an array. The blocks of a level are consecutive, from its first rows to its last.
+struct Geometry {
+    /// Shape of the array without the dimensions of levels.
+    leading: Vec<u64>,
+    /// Rows and columns of a level.
+    level: Option<(u64, u64)>,
+    /// Reason why there are no levels to compare.
+    no_levels: Option<&'static str>,
+    /// Shape of a block in elements. It consists of whole pieces.
+    block: Vec<u64>,
+    /// Shape of a piece in elements. Its elements are consecutive in C order.
+    piece: Vec<u64>,
+    /// Whether levels are too large for memory. Then one walk determines their range, and another compares their
+    /// windows.
+    reads_twice: bool,
+    /// Bytes of all elements, of both sides.
+    bytes: u64,
+    /// Number of threads that may read and measure at the same time.
+    threads: usize,
+}
+
+impl Geometry {
+    /// Returns the blocks of arrays of `shape`. Fails if the budget is too small for any.
+    fn new(transfer: &Transfer, budget: Budget) -> Result<Self> {
+        let arrays = [&transfer.source, &transfer.destination];
+        let shape = &*transfer.destination.metadata.shape;
+        let element_bytes: u64 = arrays.iter().map(|array| array.fill_value().len() as u64).sum();
+        let bytes_of = |block: &[u64]| element_bytes.saturating_mul(volume(block));
+        let (leading, level, no_levels) = match shape {
+            [leading @ .., rows, columns] if *rows.min(columns) >= WINDOW as u64 => {
+                (leading, Some((*rows, *columns)), None)
+            }
+            [_, _, ..] => (shape, None, Some("the last two dimensions are shorter than 11")),
+            _ => (shape, None, Some("the array has fewer than two dimensions")),
+        };
+        let num_leading = leading.len();
+        // One half of the budget is for a block, the other half for the threads.
+        let half = budget.bytes() / 2;
+        // Whole chunks, and whole rows of levels: windows then cross the borders of blocks in one direction only.
+        let mut joint: Vec<u64> = (0..shape.len()).map(|dimension| aligned(arrays, shape, dimension)).collect();
+        if let Some((rows, columns)) = level {
+            // The last rows of a block are those that the windows of the next one need.
+            joint[num_leading] = OVERLAP.next_multiple_of(joint[num_leading]).min(rows);
+            joint[num_leading + 1] = columns;
+        }
+        let cut = |mut block: Vec<u64>| {
+            while bytes_of(&block) > half {
+                let longest = (0..num_leading).max_by_key(|dimension| block[*dimension]);
+                let Some(dimension) = longest.filter(|dimension| block[*dimension] > 1) else { break };
+                block[dimension] = block[dimension].div_ceil(2);
+            }
+            block
+        };
+        let reads =
+            |block: &[u64]| joint.iter().zip(block).map(|(joint, block)| joint.div_ceil(*block)).product::<u64>();
+        let (mut block, mut reads_twice) = (cut(joint.clone()), false);
+        if let Some((rows, _)) = level {
+            let with_rows = |block: &[u64], rows| [&block[..num_leading], &[rows], &block[num_leading + 1..]].concat();
+            let whole = cut(with_rows(&joint, rows));
+            // A chunk that is cut is read once for each of its parts.
+            reads_twice = bytes_of(&whole) > half || reads(&whole) > 2 * reads(&block);
+            if reads_twice {
+                let count = (half / bytes_of(&block).max(1)).max(1);
+                block = with_rows(&block, count.saturating_mul(joint[num_leading]));
+            } else {
+                block = whole;
+            }
+        }
+        // A thread reads one chunk of each side at a time. Its band of levels has three bytes per element and two rows
+        // of floats.
+        let band = level.map_or(1, |(_, columns)| columns).saturating_mul((BAND + OVERLAP) * 3 + 16);
+        let reading = arrays.iter().map(|array| reading_bytes(array, true));
+        let unit = reading.fold(budget::BASE_BYTES.saturating_add(band), u64::saturating_add);
+        let least = bytes_of(&block).max(unit);
+        if least > half {
+            let purpose = "for measuring the quality, which keeps whole rows of SOURCE and DEST";
+            return Err(budget.too_small(least.saturating_mul(2), purpose));
+        }
+        let threads = budget.threads().min(usize::try_from(half / unit).unwrap_or(usize::MAX));
+        // Many small chunks are read together, so that all threads have work.
+        let target = BLOCK_BYTES.max(BLOCK_BYTES_OF_A_THREAD.saturating_mul(threads as u64)).min(half);
+        for dimension in (0..num_leading).rev() {
+            while block[dimension] < shape[dimension] && bytes_of(&block) <= target / 2 {
+                block[dimension] = (block[dimension] * 2).min(shape[dimension]);
+            }
+        }
+        let piece = piece(shape, &mut block, level, PIECE_BYTES / element_bytes.max(1));
+        let (leading, bytes) = (if level.is_some() { leading.to_vec() } else { Vec::new() }, bytes_of(shape));
+        Ok(Geometry { leading, level, no_levels, block, piece, reads_twice, bytes, threads })
+    }
+
+    /// Returns the start of each level of a block, or of its rows in the block.
+    fn levels_of(&self, block: &Region) -> impl Iterator<Item = Vec<u64>> + use<> {
+        let mut levels = block.clone();
+        levels.shape.iter_mut().skip(self.leading.len()).for_each(|length| *length = (*length).min(1));
+        levels.cells()
+    }
+
+    /// Returns the middle rows of the windows in `rows` that were not in the block before, in bands.
+    fn bands(rows: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
+        let middles = rows.start.saturating_sub(OVERLAP) + RADIUS as u64..rows.end.saturating_sub(RADIUS as u64);
+        middles.clone().step_by(as_index(BAND)).map(move |first| first..(first + BAND).min(middles.end))
+    }
+}
+
+/// Returns the shape of a piece of about `room` elements. Rows of levels in the block become whole pieces.
+fn piece(shape: &[u64], block: &mut [u64], level: Option<(u64, u64)>, room: u64) -> Vec<u64> {
+    let (mut piece, mut room) = (vec![1; shape.len()], room.max(1));
+    for dimension in (0..shape.len()).rev() {
+        let length = block[dimension];
+        piece[dimension] = match level {
+            Some((_, columns)) if dimension + 1 == shape.len() => columns,
+            Some((rows, _)) if dimension + 2 == shape.len() && length == rows => {
+                // Levels end with the array, so the last piece may reach beyond it.
+                let count = rows.div_ceil(room.max(BAND));
+                block[dimension] = rows.div_ceil(count) * count;
+                rows.div_ceil(count)
+            }
+            _ => divisor(length, room),
+        };
+        if piece[dimension] < shape[dimension] {
+            break;
+        }
+        room = (room / piece[dimension].max(1)).max(1);
+    }
+    piece
+}
+
+/// Returns a divisor of a length that is at most `most`, and not much less. If none is found, the length itself.
+fn divisor(length: u64, most: u64) -> u64 {
+    let least = length.div_ceil(most).max(1);
+    (least..least.saturating_mul(4)).find(|count| length.is_multiple_of(*count)).map_or(length, |count| length / count)
+}
+
+/// Returns the length of a block along a dimension. It has whole chunks of both sides, if at most four times the longer
+/// chunk.
+fn aligned(arrays: [&StoredArray; 2], shape: &[u64], dimension: usize) -> u64 {
+    let [a, b] = arrays.map(|array| array.subchunk_shape()[dimension]);
+    let greater = a.max(b).max(1);
+    let joint = lcm(a.max(1), b.max(1)).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater);
+    joint.min(shape[dimension]).max(1)
 }

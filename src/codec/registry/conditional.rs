@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 
-use super::copy;
-use super::error::{CodecError, reserve};
-use super::members::{Member, MemberType};
-use super::{Binding, BytesCodec, BytesSize, Coder, InnerKind, Kind, Made, Output, SizeRule};
+use super::{CodecKind, Entry, find};
+use crate::codec::kinds::error::{CodecError, reserve};
+use crate::codec::kinds::members::{Member, MemberType};
+use crate::codec::kinds::{Binding, BytesCodec, BytesSize, Coder, Kind, Made, Output, SizeRule, copy};
 use crate::diagnostic::code;
 use crate::metadata::extension::{Findings, read_codecs};
 
@@ -27,19 +27,21 @@ struct Conditional {
     header_bytes: usize,
 }
 
-fn make(Binding { members, kind_of, .. }: &mut Binding<'_>) -> Option<Made> {
+fn make(Binding { members, .. }: &mut Binding<'_>) -> Option<Made> {
     let pointer = members.pointer_to("codecs");
     let metadata = read_codecs(members.get("codecs")?, &pointer, &mut members.diagnostics)?;
     let mut codecs = Vec::with_capacity(metadata.len());
     for codec in &metadata {
-        match kind_of(&codec.name) {
-            InnerKind::Bytes(kind) => codecs.extend(BytesCodec::parse(kind, codec, *kind_of, &mut members.diagnostics)),
-            InnerKind::Array => {
+        match find(&codec.name) {
+            Some(Entry { kind: CodecKind::BytesToBytes, codec: Some(kind), .. }) => {
+                codecs.extend(BytesCodec::parse(kind, codec, &mut members.diagnostics));
+            }
+            Some(Entry { kind: CodecKind::ArrayToArray | CodecKind::ArrayToBytes, .. }) => {
                 let message = format!("`conditional` holds bytes->bytes codecs alone, found `{}`", codec.name);
                 members.diagnostics.add(code::CODEC_ORDER, codec.pointer.as_str(), message);
             }
             // The caller reports it.
-            InnerKind::NotRun => {}
+            _ => {}
         }
     }
     let least = metadata.len().div_ceil(8) as u64 * 8;
