@@ -85,7 +85,7 @@ impl ValidateArguments {
             return Err(OperationError::usage(message).with_help("add `--level data`, or leave --partition out"));
         }
         let partition = |(number, count): (PartNumber, u64)| {
-            let index = value::counted_from_zero(number, self.first_index)?;
+            let index = number.counted_from_zero(self.first_index)?;
             Partition::new(index, count).ok_or_else(|| {
                 OperationError::usage(format!("there is no share {index} of {count}: shares are counted from 0"))
                     .with_help(format!("give 0/{count} to {}/{count}", count - 1))

@@ -582,24 +582,32 @@ const VARIABLES: [(&str, u64); 7] = [
     ("LSB_JOBINDEX", 1),
 ];
 
-/// The number of a part. `None` is `auto`: the scheduler gives it. The alias makes clap read it as one value.
-pub(super) type PartNumber = Option<u64>;
+/// The number of a part, as given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartNumber {
+    Number(u64),
+    Auto,
+}
 
 /// Reads a number, or `auto`.
 pub(super) fn part_number(text: &str) -> Result<PartNumber, String> {
-    let number = || text.parse().map(Some).map_err(|_| "give a number from 0, or `auto`".to_owned());
-    if text == "auto" { Ok(None) } else { number() }
+    let number = || text.parse().map(PartNumber::Number).map_err(|_| "give a number from 0, or `auto`".to_owned());
+    if text == "auto" { Ok(PartNumber::Auto) } else { number() }
 }
 
-/// Returns the number of a part counted from 0. The scheduler or the user counts from `first_index`.
-pub(super) fn counted_from_zero(number: PartNumber, first_index: Option<u64>) -> Result<u64, OperationError> {
-    let of_command = number.map(|number| ("--partition", number, 0));
-    let (of, given, first) = of_command.map_or_else(of_scheduler, Ok)?;
-    let first = first_index.unwrap_or(first);
-    given.checked_sub(first).ok_or_else(|| {
-        OperationError::usage(format!("{of} is {given}, but parts are counted from {first}"))
-            .with_help("set the first number with `--first-index`")
-    })
+impl PartNumber {
+    /// Returns the number counted from 0. The scheduler or the user counts from `first_index`.
+    pub(super) fn counted_from_zero(self, first_index: Option<u64>) -> Result<u64, OperationError> {
+        let (of, given, first) = match self {
+            PartNumber::Number(number) => ("--partition", number, 0),
+            PartNumber::Auto => of_scheduler()?,
+        };
+        let first = first_index.unwrap_or(first);
+        given.checked_sub(first).ok_or_else(|| {
+            OperationError::usage(format!("{of} is {given}, but parts are counted from {first}"))
+                .with_help("set the first number with `--first-index`")
+        })
+    }
 }
 
 /// Returns the variable of the present scheduler, its number, and the scheduler's first number.

@@ -78,7 +78,7 @@ pub struct BoundChain {
     by_shape: PerShape<BoundChain>,
 }
 
-/// How a bound chain writes chunks. The metadata do not contain it.
+/// Options of a bound chain for writing chunks. The metadata do not contain them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ChunkWriting {
     /// `cast_value` uses the nearest code, whatever its `rounding` is. Decoded codes differ from their exact values by

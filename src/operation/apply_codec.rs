@@ -9,7 +9,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use self::data::{ChainSource, Input};
-use super::against::value::{Compared, Comparer, Difference};
+use super::against::value::{Compared, Comparer, Difference, Tolerance};
 use super::inspect_result::{RepresentationResult, representation};
 use super::{Budget, OperationError, Result, Stream, figure, options::ApplyCodecOptions};
 use crate::array::Interrupt;
@@ -212,14 +212,14 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 /// Compares elements of the same array. NaN equals NaN and -0 equals 0, except in `bit_identical`.
 fn compare(array: &ArrayRepresentation, before: &[u8], after: &[u8]) -> RoundTrip {
-    let comparer = Comparer::new(&array.data_type, &array.data_type, (0.0, 0.0));
+    let comparer = Comparer::new(&array.data_type, &array.data_type, Tolerance::default());
     let found = comparer.map_or_else(|_| Compared::default(), |comparer| comparer.compare(before, after));
-    let error = found.greatest.and_then(|(_, difference)| difference).map_or(0.0, Difference::to_f64);
+    let error = found.greatest.and_then(|greatest| greatest.difference).map_or(0.0, Difference::to_f64);
     RoundTrip {
         bit_identical: before == after,
         differing: found.differing,
         max_abs_error: array.data_type.components().map(|_| error),
-        at: found.greatest.map(|(index, _)| unravel(index as u64, &array.shape)),
+        at: found.greatest.map(|greatest| unravel(greatest.index as u64, &array.shape)),
     }
 }
 

@@ -80,7 +80,12 @@ impl CompressionGoal {
 
     /// Returns the name in `--compress`: `auto`, `auto:fast`.
     pub const fn name(self) -> &'static str {
-        ["auto", "auto:fast", "auto:small", "auto:any"][self as usize]
+        match self {
+            CompressionGoal::Balanced => "auto",
+            CompressionGoal::Fast => "auto:fast",
+            CompressionGoal::Small => "auto:small",
+            CompressionGoal::Any => "auto:any",
+        }
     }
 }
 
@@ -146,14 +151,19 @@ pub struct QuantizeOptions {
 }
 
 impl QuantizeForm {
-    /// The names in options and reports, in the order of the forms.
+    /// The names in options and reports.
     pub const NAMES: [(&str, QuantizeForm); 3] =
         [("codecs", QuantizeForm::Codecs), ("cf", QuantizeForm::Cf), ("plain", QuantizeForm::Plain)];
 
     /// Returns the name in options and reports.
     pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize].0
+        named(&Self::NAMES, self)
     }
+}
+
+/// Returns the name of a value. The table contains all values.
+fn named<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+    names.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
 }
 
 impl QuantizeOptions {
@@ -561,7 +571,7 @@ pub enum ValidateLevel {
 }
 
 impl ValidateLevel {
-    /// The names on the command line, in the order of the levels.
+    /// The names on the command line.
     pub const NAMES: [(&str, ValidateLevel); 4] = [
         ("metadata", ValidateLevel::Metadata),
         ("keys", ValidateLevel::Keys),
@@ -571,7 +581,7 @@ impl ValidateLevel {
 
     /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize].0
+        named(&Self::NAMES, self)
     }
 }
 

@@ -58,7 +58,13 @@ pub enum RouteName {
 impl RouteName {
     /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
-        ["copy", "recode", "reshard", "rechunk", "metadata"][self as usize]
+        match self {
+            RouteName::Copy => "copy",
+            RouteName::Recode => "recode",
+            RouteName::Reshard => "reshard",
+            RouteName::Rechunk => "rechunk",
+            RouteName::Metadata => "metadata",
+        }
     }
 }
 

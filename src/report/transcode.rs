@@ -309,7 +309,7 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("codecs", sides.map(changed_chain)),
         ("removed codecs", dropped.map(|names| names.join(", "))),
         ("selected", selected),
-        ("route", Some(format!("{}{passes}", ROUTES[node.route as usize]))),
+        ("route", Some(format!("{}{passes}", route_text(node.route)))),
         ("chunks", chunks.map(|chunks| chunk_counts(chunks, &node.counts, dry_run))),
         ("stored", bytes_read.map(|_| stored(node.counts.bytes_source, node.counts.bytes_written))),
         ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
@@ -325,14 +325,15 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
     known(members).collect()
 }
 
-/// The routes in words, in their order.
-const ROUTES: [&str; 5] = [
-    "copy: encoded chunks as they are",
-    "recode: the chunk grid stays, codecs change",
-    "reshard: encoded inner chunks as they are, in other shards",
-    "rechunk: another chunk grid",
-    "metadata only",
-];
+fn route_text(route: RouteName) -> &'static str {
+    match route {
+        RouteName::Copy => "copy: encoded chunks as they are",
+        RouteName::Recode => "recode: the chunk grid stays, codecs change",
+        RouteName::Reshard => "reshard: encoded inner chunks as they are, in other shards",
+        RouteName::Rechunk => "rechunk: another chunk grid",
+        RouteName::Metadata => "metadata only",
+    }
+}
 
 /// Returns the shape of a subchunk, or `rectilinear` if there is no single shape.
 fn chunk_shape(array: &ArrayDescription) -> String {

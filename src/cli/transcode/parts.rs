@@ -112,8 +112,7 @@ impl PartsArguments {
             return Ok(ExitStatus::Done);
         }
         if let Some(index) = self.partition {
-            let wanted =
-                PartitionRequest { index: value::counted_from_zero(index, self.first_index)?, pass: self.pass };
+            let wanted = PartitionRequest { index: index.counted_from_zero(self.first_index)?, pass: self.pass };
             let result = partition(options, wanted, &*session.progress, &session.interrupt)?;
             session.warn(&result.warnings);
             let text = |style, output: &mut dyn Write| transcode::part(&result).write(style, output);

@@ -24,8 +24,8 @@ fn bind(to: &mut Binding<'_>) -> Option<Made> {
     // Only v2 has fields of both byte orders in one struct. In v3 one `endian` is for all of them.
     if let Some(View::BigEndianFields(fields)) = &to.codec.view {
         let is_swapped: Vec<bool> = fields.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
-        let fields = Some(ByteSwap::of_fields(data_type, &is_swapped));
-        return Some(Made::to_bytes(Bytes { fields, ..Bytes::default() }, size));
+        let elements = Elements::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)));
+        return Some(Made::to_bytes(Bytes { elements, written: None }, size));
     }
     if data_type.is_variable_length() {
         let message = format!("`bytes` encodes elements of a fixed size, but its input is `{data_type}`");
@@ -49,44 +49,50 @@ fn bind(to: &mut Binding<'_>) -> Option<Made> {
         to.push(found.with_help("add \"endian\": \"little\" to its configuration"));
     }
     let is_big_endian = has_byte_order && endian == "big";
-    let bytes = Bytes::new(data_type, is_big_endian);
+    let elements = Elements::new(data_type, is_big_endian);
     let endian = if is_big_endian { "big" } else { "little" };
     let endian = has_byte_order.then(|| Object::new().with("endian", endian));
     let written = Some(CodecMetadata::new("bytes", endian));
-    Some(Made::to_bytes(Bytes { written, ..bytes }, size))
+    Some(Made::to_bytes(Bytes { elements, written }, size))
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 struct Bytes {
-    /// The size of the components whose bytes are swapped, if it is the same for all.
-    swap: Option<usize>,
-    /// The fields of a struct whose bytes are swapped.
-    fields: Option<ByteSwap>,
-    /// The bits of a byte whose upper bits are ignored, and true if they are signed. The registry allows a writer to
-    /// leave any value in the upper bits.
-    low_bits: Option<(u32, bool)>,
-    /// The check of the range of values of types with unused bits.
-    check: Option<Cast>,
-    /// True if elements are unchanged or swapped, and neither structs nor low bits.
-    is_plain: bool,
+    elements: Elements,
     /// The metadata, with a byte order only if it matters.
     written: Option<CodecMetadata>,
 }
 
-impl Bytes {
+/// The stored form of elements. `check` checks the range of values of types with unused bits.
+#[derive(Debug, Clone)]
+enum Elements {
+    /// Unchanged, or with the bytes of each component of this size swapped.
+    Plain { swap: Option<usize>, check: Option<Cast> },
+    /// Fields of a struct. `None` if their order is this machine's.
+    Fields(Option<ByteSwap>),
+    /// A byte whose upper bits are ignored: the registry allows a writer to leave any value in them.
+    LowBits { bits: u32, is_signed: bool, check: Option<Cast> },
+}
+
+impl Elements {
     fn new(data_type: &DataType, big_endian: bool) -> Self {
         let is_swapped = big_endian != cfg!(target_endian = "big") && data_type.has_byte_order();
-        let is_struct = matches!(data_type, DataType::Struct(_));
-        let sub_byte =
-            data_type.components().map(|(component, _)| component).filter(|component| is_sub_byte(*component));
-        Bytes {
-            swap: data_type.component_size().filter(|_| is_swapped && !is_struct),
-            fields: (is_swapped && is_struct).then(|| ByteSwap::new(data_type)),
-            low_bits: sub_byte.map(|component| (component.bits(), component.element().is_signed_integer())),
-            check: data_type.number().and_then(Cast::range_check),
-            is_plain: !is_struct && sub_byte.is_none(),
-            written: None,
+        if let DataType::Struct(_) = data_type {
+            return Elements::Fields(is_swapped.then(|| ByteSwap::new(data_type)));
         }
+        let check = data_type.number().and_then(Cast::range_check);
+        match data_type.components().filter(|(component, _)| is_sub_byte(*component)) {
+            Some((component, _)) => {
+                let is_signed = component.element().is_signed_integer();
+                Elements::LowBits { bits: component.bits(), is_signed, check }
+            }
+            None => Elements::Plain { swap: data_type.component_size().filter(|_| is_swapped), check },
+        }
+    }
+
+    /// Returns the size of swapped components, if it is the same for all.
+    fn swap(&self) -> Option<usize> {
+        if let Elements::Plain { swap, .. } = self { *swap } else { None }
     }
 }
 
@@ -98,44 +104,49 @@ fn is_sub_byte(number_type: NumberType) -> bool {
 
 impl Coder for Bytes {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        if let Some(check) = &self.check {
+        if let Elements::Plain { check: Some(check), .. } | Elements::LowBits { check: Some(check), .. } =
+            &self.elements
+        {
             cast(check, decoded, out.bytes)?;
         }
-        copy_swapped(decoded, out.bytes, self.swap)?;
-        if let Some(swap) = &self.fields {
+        copy_swapped(decoded, out.bytes, self.elements.swap())?;
+        if let Elements::Fields(Some(swap)) = &self.elements {
             swap.apply(out.bytes);
         }
         Ok(())
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        copy_swapped(encoded, out.bytes, self.swap)?;
-        if let Some(swap) = &self.fields {
-            swap.apply(out.bytes);
-        }
-        if let Some((bits, is_signed)) = self.low_bits {
-            let unused = 8 - bits.min(8);
-            let extend = |byte: u8| {
-                if is_signed {
-                    ((byte << unused).cast_signed() >> unused).cast_unsigned()
-                } else {
-                    byte << unused >> unused
-                }
-            };
-            out.bytes.iter_mut().for_each(|byte| *byte = extend(*byte));
-        } else if let Some(check) = &self.check {
-            out.contexts.with(|scratch: &mut Vec<u8>| cast(check, out.bytes, scratch))?;
+        copy_swapped(encoded, out.bytes, self.elements.swap())?;
+        match &self.elements {
+            Elements::Plain { check: None, .. } | Elements::Fields(None) => {}
+            Elements::Plain { check: Some(check), .. } => {
+                out.contexts.with(|scratch: &mut Vec<u8>| cast(check, out.bytes, scratch))?;
+            }
+            Elements::Fields(Some(swap)) => swap.apply(out.bytes),
+            Elements::LowBits { bits, is_signed, .. } => {
+                let unused = 8 - bits.min(&8);
+                let extend = |byte: u8| {
+                    if *is_signed {
+                        ((byte << unused).cast_signed() >> unused).cast_unsigned()
+                    } else {
+                        byte << unused >> unused
+                    }
+                };
+                out.bytes.iter_mut().for_each(|byte| *byte = extend(*byte));
+            }
         }
         Ok(())
     }
 
     /// Counts the elements once more, if their range is checked.
     fn context_bytes(&self, decoded: u64) -> u64 {
-        if self.is_plain && self.check.is_some() { decoded } else { 0 }
+        if let Elements::Plain { check: Some(_), .. } = self.elements { decoded } else { 0 }
     }
 
     fn effect(&self) -> Effect<'_> {
-        if self.is_plain { Effect::Bytes { swap: self.swap, check: self.check.as_ref() } } else { Effect::Other }
+        let Elements::Plain { swap, check } = &self.elements else { return Effect::Other };
+        Effect::Bytes { swap: *swap, check: check.as_ref() }
     }
 
     fn written(&self) -> Option<CodecMetadata> {

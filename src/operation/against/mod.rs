@@ -26,7 +26,7 @@ use crate::engine::{Driver, Pair, Pairs, Transfer};
 use crate::grid::Region;
 use crate::metadata::{Json, Number, array::num_elements};
 use crate::store::Location;
-use value::{Compared, Comparer, Difference, order};
+use value::{Compared, Comparer, Difference, Greatest, Tolerance, order};
 
 /// Two stores and the options of their comparison. OTHER is opened before anything of STORE is read.
 #[derive(Debug)]
@@ -39,9 +39,14 @@ pub struct Comparison<'a> {
     others: Arrays,
 }
 
-/// The arrays of a store by path below the node: the bytes of their elements, 0 if their documents are broken. Then the
-/// folders that could not be read. There may be arrays in them.
-type Arrays = (BTreeMap<String, u64>, Vec<(String, OperationError)>);
+/// The arrays of a store by path below the node.
+#[derive(Debug)]
+struct Arrays {
+    /// The bytes of their elements, 0 if their documents are broken.
+    bytes: BTreeMap<String, u64>,
+    /// The folders that could not be read, and the reasons. There may be arrays in them.
+    unread: Vec<(String, OperationError)>,
+}
 
 /// Opens OTHER, if the options request a comparison. An error if there is nothing to compare with.
 pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Result<Option<Comparison<'a>>> {
@@ -65,7 +70,8 @@ fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Array
     let path = |node: &HierarchyNode| {
         Some(below(&node.node_path.path, &start.path)).filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
     };
-    Ok((nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect(), unread))
+    let bytes = nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect();
+    Ok(Arrays { bytes, unread })
 }
 
 impl Comparison<'_> {
@@ -77,7 +83,7 @@ impl Comparison<'_> {
     pub(super) fn compare(self, progress: &dyn Progress) -> Result<(AgainstResult, Failures, u64)> {
         let own = arrays(self.store, self.options.node.as_deref(), &self.driver)?;
         let sides = [&own, &self.others];
-        let [own, other] = sides.map(|(bytes, _)| bytes);
+        let [own, other] = sides.map(|arrays| &arrays.bytes);
         let others_alone = other.keys().filter(|path| !own.contains_key(*path));
         let mut paths: Vec<&String> = own.keys().chain(others_alone).collect();
         paths.sort_by(|a, b| compare_paths(a, b));
@@ -85,7 +91,7 @@ impl Comparison<'_> {
         progress.start("compare", Some(pairs.map(|(_, bytes)| *bytes).fold(0, u64::saturating_add)));
         let missing = |side: usize, path: &str| {
             let path = format!("/{}/", self.in_store(path));
-            let unread = sides[side].1.iter().find(|(folder, _)| path.starts_with(&format!("{folder}/")));
+            let unread = sides[side].unread.iter().find(|(folder, _)| path.starts_with(&format!("{folder}/")));
             let no_such = || format!("no such array in {}", self.store_of(side).display());
             not_compared(unread.map_or_else(no_such, |(_, error)| error.in_one_line()))
         };
@@ -105,7 +111,7 @@ impl Comparison<'_> {
         let (other, equal) = (self.against.other.display().to_string(), nodes.iter().all(|node| node.equal));
         let refused = [0, 1].map(|side| self.store_of(side).node().num_refused());
         // The check of STORE has reported its own.
-        for (path, error) in self.others.1 {
+        for (path, error) in self.others.unread {
             failures.push(Some(&other), Some(&path), None, error);
         }
         Ok((AgainstResult { other, equal, nodes }, failures, refused.iter().sum()))
@@ -263,7 +269,8 @@ impl ArrayPair<'_> {
         // If one side has floats, packed integers of the other side are unpacked to that type.
         let (cf, [a, b]) = ((*cf, self.arrays.into_iter().find_map(float_type)), self.arrays);
         let values = [Values::new(a, cf)?, Values::new(b, cf)?];
-        let comparer = Comparer::new(&values[0].data_type, &values[1].data_type, (*rtol, *atol));
+        let tolerance = Tolerance { rtol: *rtol, atol: *atol };
+        let comparer = Comparer::new(&values[0].data_type, &values[1].data_type, tolerance);
         let comparer = comparer.map_err(OperationError::data)?;
         let (source, destination) = (self.opened(0)?, self.opened(1)?);
         let transfer = Transfer { source, destination, absent_element: None, origin: None };
@@ -391,7 +398,7 @@ impl ArrayComparison {
     fn box_of(&self, region: &Region, values: [&[u8]; 2]) -> Tally {
         let elements = region.num_elements();
         let Compared { differing, greatest, relative } = self.comparer.compare(values[0], values[1]);
-        let greatest = greatest.map(|(index, difference)| {
+        let greatest = greatest.map(|Greatest { index, difference }| {
             let values = values.map(|bytes| {
                 let size = bytes.len() / usize::try_from(elements).unwrap_or(usize::MAX).max(1);
                 bytes[index * size..(index + 1) * size].to_vec()

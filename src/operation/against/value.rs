@@ -11,6 +11,13 @@ use crate::diagnostic::quantity::counted;
 use crate::element::{ElementType, NumberType, element_bits, integer_of};
 use crate::operation::Numbers;
 
+/// `|a - b| <= atol + rtol * |b|`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tolerance {
+    pub(crate) rtol: f64,
+    pub(crate) atol: f64,
+}
+
 /// The type of the components of an element, and their number: one of a real number, two of a complex one. `None` if
 /// elements are compared byte for byte, without a numeric difference.
 type Form = Option<(NumberType, usize)>;
@@ -24,8 +31,7 @@ pub(crate) struct Comparer {
     widenings: Option<(Numbers, Numbers)>,
     /// The steps of times of two units, as multiples of the smaller one. Equal bytes are other times then.
     steps: Option<[i128; 2]>,
-    /// The `rtol` and `atol` of `|a - b| <= atol + rtol * |b|`.
-    tolerance: (f64, f64),
+    tolerance: Tolerance,
 }
 
 /// The result of a comparison of elements.
@@ -33,11 +39,19 @@ pub(crate) struct Comparer {
 pub(crate) struct Compared {
     /// The number of elements that differ.
     pub(crate) differing: u64,
-    /// The index of the element with the greatest difference, the first among equals. The difference is `None` if it is
-    /// not a number, for example with a NaN on one side.
-    pub(crate) greatest: Option<(usize, Option<Difference>)>,
+    /// The element with the greatest difference, the first among equals.
+    pub(crate) greatest: Option<Greatest>,
     /// The greatest `|a - b| / |b|`.
     pub(crate) relative: Option<f64>,
+}
+
+/// An element that differs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Greatest {
+    /// The index among the compared elements.
+    pub(crate) index: usize,
+    /// The difference. `None` if it is not a number, for example with a NaN on one side.
+    pub(crate) difference: Option<Difference>,
 }
 
 /// An absolute difference.
@@ -63,8 +77,8 @@ const WHOLE: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0 / 2.0;
 const TILE: usize = 512;
 
 impl Comparer {
-    /// Pairs two data types. `tolerance` is `rtol` and `atol`. The error is the reason why they cannot be compared.
-    pub(crate) fn new(a: &DataType, b: &DataType, tolerance: (f64, f64)) -> Result<Self, String> {
+    /// Pairs two data types. The error is the reason why they cannot be compared.
+    pub(crate) fn new(a: &DataType, b: &DataType, tolerance: Tolerance) -> Result<Self, String> {
         let not_compared = || format!("{} and {} are not compared", described(a), described(b));
         let known = |data_type: &DataType| {
             let undecoded = || format!("the data type {data_type} is not decoded by this program");
@@ -113,7 +127,7 @@ impl Comparer {
 
     /// True if all values are finite and within the tolerance.
     fn all_within(&self, a: &[f64], b: &[f64]) -> bool {
-        let (rtol, atol) = self.tolerance;
+        let Tolerance { rtol, atol } = self.tolerance;
         a.iter().zip(b).fold(true, |all, (a, b)| {
             // An infinite bound or difference proves nothing. Those elements are compared one by one.
             let difference = (a - b).abs();
@@ -156,14 +170,14 @@ impl Comparer {
         if let Some(relative) = relative.filter(|relative| !relative.is_nan()) {
             compared.relative = Some(compared.relative.map_or(relative, |greatest| greatest.max(relative)));
         }
-        if compared.greatest.is_none_or(|(_, greatest)| order(difference, greatest).is_gt()) {
-            compared.greatest = Some((index, difference));
+        if compared.greatest.is_none_or(|greatest| order(difference, greatest.difference).is_gt()) {
+            compared.greatest = Some(Greatest { index, difference });
         }
     }
 
     /// True if the tolerance allows a difference from an element of OTHER with this absolute value.
     fn is_within(&self, difference: Difference, length: f64) -> bool {
-        let (rtol, atol) = self.tolerance;
+        let Tolerance { rtol, atol } = self.tolerance;
         // The length may be infinite, and then its product with 0 would be NaN.
         let relative = if rtol == 0.0 { 0.0 } else { rtol * length };
         let bound = (atol + relative).min(f64::MAX);

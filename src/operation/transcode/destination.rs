@@ -178,14 +178,21 @@ impl Output {
         Ok(())
     }
 
-    /// Claims a part of the work, with a log in its own folder. Others may write chunks that are not `assigned`.
-    pub(super) fn claim_part(self, folder: &str, of: &Fingerprint, assigned: Assignment) -> Result<LockedDestination> {
+    /// Claims a part of the work, with a log in its own folder. Others may write chunks that are not `assigned`. `left`
+    /// is the next step if the part does not finish.
+    pub(super) fn claim_part(
+        self,
+        folder: &str,
+        fingerprint: &Fingerprint,
+        assigned: Assignment,
+        left: String,
+    ) -> Result<LockedDestination> {
         let folder = self.data().below(&Key::new(folder).map_err(cannot_write)?.into_owned());
         // The folder is looked for first, because opening the log creates it.
         let is_resumed = matches!(folder.kind(), Ok(Some(EntryKind::Folder)));
-        let opened = Journal::open_part((&folder, self.data()), of, assigned);
+        let opened = Journal::open_part((&folder, self.data()), fingerprint, assigned);
         let journal = opened.map_err(|error| self.refused(error))?;
-        Ok(self.claimed(journal, is_resumed, false))
+        Ok(LockedDestination { left, ..self.claimed(journal, is_resumed, false) })
     }
 
     /// Removes the old content of a DEST that cannot be exchanged at once. The journal stays: it tells later runs what

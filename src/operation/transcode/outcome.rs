@@ -12,8 +12,8 @@ use std::iter::successors;
 
 use super::sample::{Attempt, SampleSize, SampleSpec};
 use super::{
-    DestinationMetadata, JobPlan, Plan, Repacking, Sampler, Verification, plan::planner::name_of,
-    plan::regrid::as_option, verify::like_nan_text, verify::rounding_warning,
+    DestinationMetadata, JobPlan, Plan, Repacking, Sampler, Verification, plan::regrid::as_option,
+    plan::route::name_of, verify::like_nan_text, verify::rounding_warning,
 };
 use crate::data_type::value_to_json;
 use crate::diagnostic::quantity::{self, approximate, bytes, counted};

@@ -5,6 +5,7 @@
 pub(super) mod change;
 pub(super) mod planner;
 pub(super) mod regrid;
+pub(super) mod route;
 
 use std::sync::Arc;
 

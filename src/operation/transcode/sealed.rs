@@ -18,7 +18,7 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{BlockShapes, ResolvedPlan, planner::name_of};
+use super::plan::{BlockShapes, ResolvedPlan, route::name_of};
 use super::{Plan, Source, Verification, cannot_write};
 use crate::array::{ChunkSet, Listing};
 use crate::engine::{Fingerprint, Job, ObjectReport, journal::digest, route::staged::Intermediate};

@@ -23,7 +23,7 @@ use super::run::{Extent, Writing, stored};
 use super::sealed::{
     ArrayUnits, Boundary, DoneParts, KEY, PartReport, PartsPlan, PassPlan, Receipts, cut, present_of, units_between,
 };
-use super::{Done, JobPlan, LockedDestination, Plan, SealedPlan, Source, cannot_write};
+use super::{Done, JobPlan, Plan, SealedPlan, Source, cannot_write};
 use crate::array::{ChunkSet, Interrupt};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -226,8 +226,7 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
     }
     let folder = format!("{}/finish", plan.folder());
     let left = "DEST is not published: run `--finish` again".to_owned();
-    let claim = job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new())?;
-    let claim = LockedDestination { left, ..claim };
+    let claim = job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new(), left)?;
     // Parts write only chunks. The keys that belong to no node are left to the finish.
     let copied = job.copy_other_keys(&claim).and_then(|()| claim.checkpoint());
     if let Err(error) = copied.and_then(|()| job.remove_staging()) {
@@ -431,8 +430,7 @@ impl Part {
             (name, array.job.objects_of(self.pass.number_in(&array.job), &units))
         });
         let (log, fingerprint) = (plan.log(self.pass, self.index), plan.sealed.fingerprint());
-        let claim = job.output.clone().claim_part(&log, &fingerprint, assigned.collect())?;
-        let claim = LockedDestination { left, ..claim };
+        let claim = job.output.clone().claim_part(&log, &fingerprint, assigned.collect(), left)?;
         unfinished.set_cleanup(claim.cleanup());
         result.warnings.extend(claim.unlocked_warning());
         // The job may have been removed and planned again while this process was stopped.
