@@ -21,9 +21,7 @@ const LEVEL: MemberType = MemberType::Integer(LEVELS[0], LEVELS[1]);
 const CHECKSUM: Member = Member::new("checksum", MemberType::Boolean, MemberDefault::Boolean(false));
 
 pub(crate) static ZSTD: Kind = Kind {
-    stores_checksum: |configuration| {
-        configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
-    },
+    stores_checksum: |members| members.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true)),
     v2: V2Form::with_defaults(MEMBERS),
     shorthand: Some(Shorthand {
         usage: "zstd[:LEVEL][:checksum]",
@@ -119,15 +117,13 @@ pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
 /// Returns the error of a decoder's code, which is the negated number of a `ZSTD_ErrorCode`.
 fn decode_fault(code: usize, bound: BytesSize) -> CodecError {
     let reason = zstd_safe::get_error_name(code);
-    let is = |number: ZSTD_ErrorCode| code.wrapping_neg() == number as usize;
-    if is(ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall) {
-        CodecError::too_long(bound)
-    } else if is(ZSTD_ErrorCode::ZSTD_error_checksum_wrong) {
-        CodecError::Checksum(format!("wrong checksum: {reason}"))
-    } else if is(ZSTD_ErrorCode::ZSTD_error_memory_allocation) {
-        CodecError::memory(0)
-    } else {
-        CodecError::corrupt(reason)
+    match code.wrapping_neg() {
+        number if number == ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize => CodecError::too_long(bound),
+        number if number == ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize => CodecError::memory(0),
+        number if number == ZSTD_ErrorCode::ZSTD_error_checksum_wrong as usize => {
+            CodecError::Checksum(format!("wrong checksum: {reason}"))
+        }
+        _ => CodecError::corrupt(reason),
     }
 }
 
@@ -141,8 +137,7 @@ fn content_bound(encoded: &[u8], bound: BytesSize) -> Result<usize, CodecError> 
     while !rest.is_empty() {
         let magic = rest.first_chunk::<4>().map(|magic| u32::from_le_bytes(*magic));
         match magic {
-            Some(FRAME) => {}
-            Some(magic) if magic & !0xf == SKIPPABLE => {}
+            Some(magic) if magic == FRAME || magic & !0xf == SKIPPABLE => {}
             _ if rest.len() < encoded.len() => return Err(CodecError::trailing(rest.len())),
             _ => return Err(CodecError::corrupt("there is no zstd frame")),
         }
