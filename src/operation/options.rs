@@ -196,6 +196,13 @@ pub enum KeepBits {
     Found(u32, f64),
 }
 
+impl KeepBits {
+    /// Returns the number of bits. `None` if it depends on the data, in a plan that reads no chunk.
+    pub(super) fn bits(self) -> Option<u32> {
+        if let KeepBits::Bits(bits) | KeepBits::Found(bits, _) = self { Some(bits) } else { None }
+    }
+}
+
 /// `--predict`: stores differences of the codes along dimensions, which compress better.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

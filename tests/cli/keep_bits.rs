@@ -284,3 +284,48 @@ fn kept_bits_are_part_of_a_plan_in_parts_and_of_a_resumed_run() {
     test.run(["transcode", "--keep-bits", "auto:0.9", "--resume", "a", "d"]).done();
     assert_eq!(test.read("d/c/1/1"), test.read("b/c/1/1"));
 }
+
+/// Absent elements of SOURCE that DEST's fill value does not represent are written, and rounded like others.
+#[test]
+fn absent_elements_have_the_error_of_their_rounding() {
+    let test = CliTest::new();
+    let attributes = json!({"scale_factor": 0.1, "add_offset": 0.0});
+    test.array(
+        "a",
+        json!({
+            "shape": [2, 4], "chunk_shape": [1, 4], "data_type": "int16", "fill_value": 1234, "attributes": attributes,
+        }),
+    );
+    test.write("a/c/0/0", [0_i16, 0, 640, 320].map(i16::to_le_bytes).concat());
+    let found =
+        test.run("transcode --unpack --keep-bits 3 --verify --json a b".split(' ')).done().json()["nodes"][0].clone();
+    assert_eq!(elements(&test, "b")[4..], [120.0; 4]);
+    let error = f64::from(123.4_f32) - 120.0;
+    let figure = |pointer: &str| found.pointer(pointer).and_then(Value::as_f64).unwrap();
+    assert_eq!(figure("/quantization/max_abs_error"), error);
+    assert!((figure("/quantization/rms_error") - error / 2.0_f64.sqrt()).abs() < 1e-12);
+    assert_eq!(figure("/verify/max_abs_error"), error);
+}
+
+/// Missing values count as NaN, whether or not they are stored, and whether or not they would be rounded.
+#[test]
+fn missing_values_count_as_nan_and_the_fill_value_does_not() {
+    let test = CliTest::new();
+    for missing in [-999.0_f32, -1024.0, 0.0] {
+        for (attributes, nan) in [(json!({"_FillValue": missing}), 4), (json!({}), 0)] {
+            let name = &format!("{nan} of{missing}");
+            let stored = [1.23_f32, 2.34, 3.45, 4.56];
+            let zarr = json!({"shape": [8], "chunk_shape": [4], "fill_value": missing, "attributes": attributes});
+            test.array(name, zarr);
+            test.write(&format!("{name}/c/0"), stored.map(f32::to_le_bytes).concat());
+            let run = || test.run(["transcode", "--keep-bits=3", "--json", "--overwrite", name, "o"]).done().json();
+            let absent = run()["nodes"][0]["quantization"].clone();
+            assert_eq!((&absent["count"], &absent["nan"]), (&json!(8), &json!(nan)), "{name}");
+            test.write(&format!("{name}/c/1"), [missing; 4].map(f32::to_le_bytes).concat());
+            let written = run()["nodes"][0]["quantization"].clone();
+            for member in ["count", "nan", "max_abs_error", "rms_error"] {
+                assert_eq!(absent[member], written[member], "{name} {member}");
+            }
+        }
+    }
+}

@@ -156,18 +156,15 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
             ..quantization_result(quantization, plan)
         });
     }
+    add_absent(plan.changed.absent_error(), absent, &mut figures);
     let result = match (&plan.changed.quantization, &plan.changed.rounding) {
-        (Some(quantization), _) => {
-            add_absent(quantization, absent, &mut figures);
-            QuantizationResult {
-                clamped: ran.then_some(figures.clamped),
-                max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
-                ..quantization_result(quantization, plan)
-            }
-        }
+        (Some(quantization), _) => QuantizationResult {
+            clamped: ran.then_some(figures.clamped),
+            max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
+            ..quantization_result(quantization, plan)
+        },
         (None, Some(rounding)) => {
-            figures.nan += if rounding.fill.is_nan() { absent } else { 0 };
-            figures.infinite += if rounding.fill.is_infinite() { absent } else { 0 };
+            figures.infinite += if rounding.absent[0].is_infinite() { absent } else { 0 };
             let information = match rounding.keep {
                 KeepBits::Auto(share) | KeepBits::Found(_, share) => Some(share),
                 KeepBits::Bits(_) => None,
@@ -175,7 +172,7 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
             QuantizationResult {
                 form: "bitround",
                 data_type: Some(rounding.number_type.name()),
-                keep_bits: rounding.bits(),
+                keep_bits: rounding.keep.bits(),
                 information,
                 readers: Some("zarr-python 3, xarray, zarrs, zarrcast".to_owned()),
                 ..QuantizationResult::default()
@@ -263,8 +260,8 @@ fn description(zarr_format: u64, document: &Json, pipeline: &Pipeline, grid: &Gr
 }
 
 /// Adds absent elements, which are counted already, to the figures of the stored ones.
-fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFigures) {
-    match quantization.absent_error() {
+fn add_absent(error: Option<f64>, absent: u64, figures: &mut QuantizeFigures) {
+    match error {
         None => figures.nan += absent,
         Some(error) if absent > 0 && error > 0.0 => {
             if figures.normalizer <= 0.0 {

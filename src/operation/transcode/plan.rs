@@ -71,6 +71,16 @@ pub(crate) struct PlannedConversion {
     pub absent: Option<FillValue>,
 }
 
+impl PlannedConversion {
+    /// Returns the error of absent elements. `None` if they are NaN or missing, or if values do not change.
+    pub(crate) fn absent_error(&self) -> Option<f64> {
+        match &self.quantization {
+            Some(quantization) => quantization.absent_error(),
+            None => self.rounding.as_ref()?.absent_error(),
+        }
+    }
+}
+
 /// Name of the variable that documents rounding by `--keep-bits`, if no other node has this name.
 pub(super) const CONTAINER: &str = "quantization_info";
 

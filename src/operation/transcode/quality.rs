@@ -378,7 +378,7 @@ fn convert(values: &ValueProgram, elements: &[u8], numbers: &mut Vec<f64>, tiles
 fn possible_values(plan: &Plan) -> Option<PossibleValues> {
     let Some(quantization) = &plan.changed.quantization else {
         let rounding = plan.changed.rounding.as_ref()?;
-        return PossibleValues::of_kept_bits(rounding.number_type.float_format()?, rounding.bits()?);
+        return PossibleValues::of_kept_bits(rounding.number_type.float_format()?, rounding.keep.bits()?);
     };
     let Codes { first, last, .. } = quantization.codes;
     usize::try_from(last.checked_sub(first)?).ok().filter(|count| *count < MOST_VALUES)?;

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::plan::{self, BlockShapes, Planner, ResolvedPlan, change, regrid::lengths};
-use super::{BitRounding, DestinationMetadata, Plan, SourceArray, format::as_source};
+use super::{DestinationMetadata, Plan, SourceArray, format::as_source};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::{Profile, quantity::approximate};
 use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer, progress::mixed};
@@ -246,7 +246,7 @@ impl Attempt<'_> {
         // The bits that a few chunks need are an estimate for all. Codecs after shards were not tried.
         let is_exact = is_exact && is_cut_off != Some(true) && (sample.is_whole || !finds_bits);
         let (array, figures) = (Sampler::open(&plan)?, report.figures);
-        let bits = plan.changed.rounding.as_ref().and_then(BitRounding::bits);
+        let bits = plan.changed.rounding.as_ref().and_then(|rounding| rounding.keep.bits());
         let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
         Ok(Trial { bytes, found, is_exact, seconds, quantization, bits, figures, fills, array })
     }

@@ -247,7 +247,7 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
     // Elements that neither side stores are compared by their fill values.
     let all = volume(&plan.destination.metadata.shape);
     if compared.elements < all {
-        let error = quantization.and_then(Quantization::absent_error).unwrap_or(0.0);
+        let error = plan.changed.absent_error().unwrap_or(0.0);
         compared.max_abs_error = compared.max_abs_error.max(error);
         compared.elements = all;
     }
@@ -373,7 +373,7 @@ impl Comparison {
             fill,
             may_be_fill,
             max_loss: chain.max_loss(kept).filter(|_| !is_exact && !quantizes),
-            absent_error: quantization.and_then(Quantization::absent_error).unwrap_or(0.0),
+            absent_error: changed.absent_error().unwrap_or(0.0),
             codes: few.map(|_| (0..1 << 16).map(|_| AtomicBool::new(false)).collect()),
         }
     }

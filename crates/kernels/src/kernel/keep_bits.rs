@@ -65,9 +65,11 @@ impl BitRound {
 #[derive(Debug, Clone)]
 pub struct KeepBits {
     number_type: NumberType,
-    /// Missing values that would be rounded.
+    /// Missing values, which count as NaN.
     missing: MissingFilter,
-    /// Missing values that other values may be rounded to.
+    /// The fill value, if it would be rounded and is not a missing value.
+    fill: MissingFilter,
+    /// Those of all these that other values may be rounded to.
     targets: MissingFilter,
     codec: BitRound,
     kernel: TileKernel<QuantizeFigures>,
@@ -79,28 +81,29 @@ struct RoundLoop<T>(BitRound, PhantomData<T>);
 const LANES: usize = 16;
 
 impl KeepBits {
-    /// Rounds floats of a type to `bits` explicit bits of their significand. `missing` are the bits of values that stay
-    /// unchanged, and that no other value becomes.
-    pub fn new(number_type: NumberType, bits: u32, missing: &[u64]) -> Self {
+    /// Rounds floats of a type to `bits` explicit bits of their significand. `missing` and `fill` are the bits of values
+    /// that stay unchanged, and that no other value becomes. Missing values count as NaN.
+    pub fn new(number_type: NumberType, bits: u32, missing: &[u64], fill: Option<u64>) -> Self {
         let fraction_bits = number_type.fraction_bits().or(Some(52));
         let codec = BitRound { size: number_type.size(), fraction_bits, keepbits: bits };
-        let (targets, missing): (Vec<u64>, Vec<u64>) =
-            missing.iter().partition(|bits| codec.encode_bits(**bits) == **bits);
+        let is_rounded = |bits: &u64| codec.encode_bits(*bits) != *bits;
         // NaN is no rounded value, and only the least numbers become 0.
-        let targets: Vec<u64> =
-            targets.into_iter().filter(|bits| number_value(number_type, *bits).abs() > 0.0).collect();
-        let [missing, targets] = [missing, targets].map(|values| MissingFilter::new(number_type, &values));
+        let is_target = |bits: &u64| number_value(number_type, *bits).abs() > 0.0 && !is_rounded(bits);
+        let targets: Vec<u64> = missing.iter().copied().chain(fill).filter(is_target).collect();
+        let [missing, targets] = [missing, &targets].map(|values| MissingFilter::new(number_type, values));
+        let fill = fill.filter(|bits| is_rounded(bits) && !missing.contains(*bits));
+        let fill = MissingFilter::new(number_type, fill.as_slice());
         let kernel = with_float!(
             number_type.element(),
             T => TileKernel::new(RoundLoop::<T>(codec, PhantomData)),
             else TileKernel::new(RoundLoop::<f64>(codec, PhantomData))
         );
-        KeepBits { number_type, missing, targets, codec, kernel }
+        KeepBits { number_type, missing, fill, targets, codec, kernel }
     }
 
     /// Rounds one value.
     pub fn round_one(&self, bits: u64) -> u64 {
-        if self.missing.contains(bits) {
+        if self.missing.contains(bits) || self.fill.contains(bits) {
             return bits;
         }
         let rounded = with_float!(self.number_type.element(), T => round::<T>(bits, self.codec), else bits);
@@ -113,13 +116,10 @@ impl KeepBits {
         let Ok(()) = for_each_tile((source, size), (target, size), |source, target, _| {
             let mut tile = self.kernel.run(source, target);
             let mut unchanged = Vec::new();
-            if !self.missing.is_empty() {
-                self.missing.each_missing(source, |index| unchanged.push(index));
-            }
+            self.missing.each_missing(source, |index| unchanged.push(index));
             let missing = unchanged.len() as u64;
-            if !self.targets.is_empty() {
-                self.targets.each_missing(target, |index| unchanged.push(index));
-            }
+            self.fill.each_missing(source, |index| unchanged.push(index));
+            self.targets.each_missing(target, |index| unchanged.push(index));
             for range in unchanged.iter().map(|index| index * size..(index + 1) * size) {
                 target[range.clone()].copy_from_slice(&source[range]);
             }

@@ -80,6 +80,9 @@ impl MissingFilter {
 
     /// Calls `visit` with the index of each missing element of `source`.
     pub fn each_missing(&self, source: &[u8], mut visit: impl FnMut(usize)) {
+        if self.is_empty() {
+            return;
+        }
         with_element!(self.number_type.element(), T => {
             let missing: Vec<T> = self.missing.iter().map(|bits| T::from_bits64(*bits)).collect();
             for (index, element) in source.chunks_exact(size_of::<T>()).enumerate() {

@@ -7,7 +7,7 @@ use zarrcast_kernels::kernel::quantize::QuantizeFigures;
 
 /// Rounds values one by one.
 fn expected(number_type: NumberType, bits: u32, source: &[u64]) -> Vec<u64> {
-    let kernel = KeepBits::new(number_type, bits, &[]);
+    let kernel = KeepBits::new(number_type, bits, &[], None);
     source.iter().map(|value| kernel.round_one(*value)).collect()
 }
 
@@ -26,7 +26,7 @@ fn all_patterns_of_float16_are_rounded_as_one_by_one() {
         for set in [InstructionSet::Baseline, InstructionSet::detect()] {
             let mut target = vec![0; source.len()];
             let mut figures = QuantizeFigures::default();
-            let kernel = set.at_most(|| KeepBits::new(number_type, bits, &[]));
+            let kernel = set.at_most(|| KeepBits::new(number_type, bits, &[], None));
             kernel.convert(&source, &mut target, &mut figures);
             assert_eq!(target, elements(number_type, &expected), "{bits}");
             let value = |bits: u64| f16::from_bits64(bits).to_f64();
@@ -45,7 +45,7 @@ fn half_of_the_last_kept_bit_is_the_greatest_error() {
     let source: &[u8] = bytemuck::cast_slice(&values);
     let mut target = vec![0.0_f32; values.len()];
     let mut figures = QuantizeFigures::default();
-    KeepBits::new(number_type, 7, &[]).convert(source, bytemuck::cast_slice_mut(&mut target), &mut figures);
+    KeepBits::new(number_type, 7, &[], None).convert(source, bytemuck::cast_slice_mut(&mut target), &mut figures);
     assert!(figures.max_abs_error <= 1.0 / 256.0 && figures.max_abs_error > 0.99 / 256.0);
     // For a uniform distribution of errors: the bound divided by the square root of 3.
     assert!((figures.rms_error() * 3.0_f64.sqrt() * 256.0 - 1.0).abs() < 0.01);
@@ -57,7 +57,7 @@ fn missing_values_and_what_would_be_infinite_stay() {
     let number_type = NumberType::of(ElementType::Float32);
     let missing = 9.969_21e36_f32;
     let values = [f32::MAX, -f32::MAX, missing, f32::NAN, f32::INFINITY, 1.1, -0.0, 1e-45];
-    let kernel = KeepBits::new(number_type, 2, &[u64::from(missing.to_bits())]);
+    let kernel = KeepBits::new(number_type, 2, &[u64::from(missing.to_bits())], None);
     let mut target = [0.0_f32; 8];
     let mut figures = QuantizeFigures::default();
     kernel.convert(bytemuck::cast_slice(&values), bytemuck::cast_slice_mut(&mut target), &mut figures);

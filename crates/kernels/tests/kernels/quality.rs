@@ -130,7 +130,7 @@ proptest! {
         element in prop_oneof![Just(ElementType::Float16), Just(ElementType::Float32), Just(ElementType::Float64)],
     ) {
         let number_type = NumberType::of(element);
-        let rounding = KeepBits::new(number_type, bits, &[]);
+        let rounding = KeepBits::new(number_type, bits, &[], None);
         let value = |bits: u64| match element {
             ElementType::Float16 => f16::from_bits(bits as u16).to_f64(),
             ElementType::Float32 => f64::from(f32::from_bits(bits as u32)),

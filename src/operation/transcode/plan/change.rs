@@ -380,16 +380,20 @@ pub(crate) struct BitRounding {
     /// The option, with the bits if they were determined.
     pub keep: KeepBits,
     pub number_type: NumberType,
-    /// The value of absent elements.
-    pub fill: f64,
+    /// The value of absent elements, and the one that is written for it.
+    pub absent: [f64; 2],
+    /// Whether absent elements are NaN or missing.
+    pub is_missing: bool,
     /// Name of the variable in the array's group that documents the rounding.
     pub container: String,
 }
 
 impl BitRounding {
-    /// Returns the number of bits. `None` if it depends on the data, in a plan that reads no chunk.
-    pub(crate) fn bits(&self) -> Option<u32> {
-        if let KeepBits::Bits(bits) | KeepBits::Found(bits, _) = self.keep { Some(bits) } else { None }
+    /// Returns the error of absent elements. `None` if they are NaN or missing.
+    pub(crate) fn absent_error(&self) -> Option<f64> {
+        let [value, written] = self.absent;
+        // Infinity stays.
+        (!self.is_missing).then(|| if written == value { 0.0 } else { (written - value).abs() })
     }
 
     /// Returns a warning if the data have no information, so that nothing is rounded.
@@ -420,10 +424,7 @@ pub(super) fn keep_bits(
     let number_type = float_type(&draft.data_type, &source.store)?;
     refuse_packed(&draft.codecs, &source.store)?;
     let all = all_bits(number_type);
-    let absent_bits = changed.absent.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
-    let fill = FloatType(number_type).value(absent_bits.unwrap_or(0));
-    let rounding = BitRounding { keep, number_type, fill, container: container.clone() };
-    let bits = rounding.bits().unwrap_or(all);
+    let bits = keep.bits().unwrap_or(all);
     if bits > all {
         return Err(OperationError::data(format!(
             "--keep-bits {bits} is more than the {all} explicit bits that the significand of {number_type} has"
@@ -446,10 +447,15 @@ pub(super) fn keep_bits(
     let is_unpacked = draft.data_type != source.data_type;
     let declared = if is_unpacked { Vec::new() } else { cf::declared_missing(source, number_type) };
     let written = draft.fill_value.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
-    let kernel = Kernel::new(number_type, bits, &declared.into_iter().chain(written).collect::<Vec<_>>());
-    changed.absent = absent_bits.map(|bits| FillValue::from_bits(number_type, kernel.round_one(bits)));
+    let kernel = Kernel::new(number_type, bits, &declared, written);
+    let value = |bits| FloatType(number_type).value(bits);
+    let absent_bits = changed.absent.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
+    let rounded = absent_bits.map(|bits| kernel.round_one(bits));
+    changed.absent = rounded.map(|bits| FillValue::from_bits(number_type, bits));
+    let absent = absent_bits.zip(rounded).map_or([0.0; 2], |(bits, rounded)| [bits, rounded].map(value));
+    let is_missing = absent[0].is_nan() || declared.iter().any(|bits| value(*bits) == absent[0]);
+    changed.rounding = Some(BitRounding { keep, number_type, absent, is_missing, container: container.clone() });
     changed.change = take(&mut changed.change).then(ValueStep::KeepBits(Box::new(kernel)), 1);
-    changed.rounding = Some(rounding);
     Ok(())
 }
 
