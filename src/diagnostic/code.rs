@@ -85,7 +85,7 @@ codes! {
     ZC213 RESHAPE_SHAPE Error;
     /// `bitround` does not return the fill value bit for bit.
     ZC214 BITROUND_FILL_VALUE_LOST Warning;
-    /// Chunks are encoded again by `delta` of floats, which does not return every value exactly.
+    /// Chunks are encoded again by `delta` of floats, or a filter in float16, which does not return every value exactly.
     ZC215 DELTA_LOSSY Warning;
     /// Chunks are encoded again by `zfp` or `numcodecs.zfpy` in a mode that rounds.
     ZC216 ZFP_LOSSY Warning;

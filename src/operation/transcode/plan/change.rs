@@ -15,7 +15,7 @@ use std::mem::take;
 use super::{CONTAINER, Plan, PlannedConversion, SourceArray};
 use crate::array::{ChunkSet, Interrupt};
 use crate::codec::kinds::values::is_lossy;
-use crate::codec::{BoundCodec, Effect, ValueConversion, ValueStep, conversion, fault};
+use crate::codec::{BoundChain, BoundCodec, Effect, ValueConversion, ValueStep, conversion, fault};
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, FloatFormat, NumberType};
@@ -274,11 +274,27 @@ pub(crate) fn kept(job: &ObjectJob) -> usize {
     }
 }
 
-/// Returns the first such codec, or compressor that rounds, that encodes elements for DEST. Codecs that have encoded
-/// the chunks before, and do not encode them again, change nothing. Other filters of numcodecs round, too, but they
-/// decode values unchanged that they have rounded once.
+/// Returns the first codec that encodes elements for DEST, and can change a number that it has rounded before: `delta`
+/// of floats, a compressor that rounds, or a filter that calculates in float16. Codecs that have encoded the chunks
+/// before, and do not encode them again, change nothing.
 pub(crate) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
-    job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job)).find(|codec| conversion::rounds(codec))
+    let (chain, kept) = (job.transfer.destination.subchunk_chain(), kept(job));
+    let mut codecs = chain.codecs().iter().skip(kept);
+    let is_filter = |codec: &&BoundCodec| matches!(codec.codec.effect(), Effect::Filter { .. });
+    let rounding = codecs.clone().find(|codec| conversion::rounds(codec));
+    rounding.or_else(|| codecs.find(is_filter).filter(|_| drifts(chain, kept)))
+}
+
+/// Returns whether a chain of float16 changes a number that it has rounded before. Filters of wider floats do not.
+fn drifts(chain: &BoundChain, kept: usize) -> bool {
+    if chain.decoded().data_type.real_number() != Some(NumberType::of(ElementType::Float16)) {
+        return false;
+    }
+    let program = conversion::round_trip(chain, kept);
+    (0..=u16::MAX).any(|bits| {
+        let once = program.run_alone(&bits.to_ne_bytes());
+        once.is_some_and(|once| program.run_alone(&once).is_some_and(|again| again != once))
+    })
 }
 
 /// Returns whether absent elements are stored together with others in chunks of another grid, and numcodecs filters
@@ -313,11 +329,14 @@ pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
             "the mode `reversible`, or another codec, keeps every value; `--verify` tells by how much they change";
         return Some(Diagnostic::new(code::ZFP_LOSSY, message).with_help(help));
     }
-    let message = format!(
-        "chunks are encoded again by `{}` of floats: its sums can differ from SOURCE's values in the last digits, \
-            and values after a NaN or an infinite element in the chunk are lost",
-        codec.metadata.name
-    );
+    let reason = match codec.codec.effect() {
+        Effect::Filter { .. } => "in float16: values that it has rounded before can change",
+        _ => {
+            "of floats: its sums can differ from SOURCE's values in the last digits, and values after a NaN or an \
+                infinite element in the chunk are lost"
+        }
+    };
+    let message = format!("chunks are encoded again by `{}` {reason}", codec.metadata.name);
     let help =
         "`--codecs` with a chain without it keeps every value; so does a change that leaves the chunks as they are";
     Some(Diagnostic::new(code::DELTA_LOSSY, message).with_help(help))
