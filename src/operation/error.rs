@@ -154,10 +154,11 @@ impl From<Interrupted> for OperationError {
 /// Returns the next step that an error or one of its causes names.
 pub fn help_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
     let causes = || std::iter::successors(Some(error), |error| (**error).source());
-    // The store knows best what to do about its own response.
+    // The store knows best what to do about its own response. An error that repeats its help has a further step.
     let remote = causes().filter_map(|cause| cause.downcast_ref::<Box<RemoteError>>()).last();
-    let mut operations = causes().filter_map(|cause| cause.downcast_ref::<OperationError>());
-    remote.map(|remote| remote.help.as_str()).or_else(|| operations.find_map(OperationError::help))
+    let remote = remote.map(|remote| remote.help.as_str());
+    let operation = causes().filter_map(|cause| cause.downcast_ref::<OperationError>()).find_map(OperationError::help);
+    operation.filter(|help| remote.is_none_or(|known| help.starts_with(known))).or(remote)
 }
 
 /// True if a cause adds information to the text before it. A transparent wrapper repeats its content, and `cannot read

@@ -16,7 +16,9 @@ use crate::array::fault::CleanupFn;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Assignment, Driver, Fingerprint, Journal, journal::JournalError};
 use crate::metadata::NodeKind;
-use crate::operation::{FaultClass, OperationError, Result, TranscodeOptions, document, hierarchy, open};
+use crate::operation::{
+    FaultClass, OperationError, Result, TranscodeOptions, document, error::help_of, hierarchy, open,
+};
 use crate::store::{
     Depth, Destination, Entry, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, Relation, StoreError, has_begun,
     has_run_folder,
@@ -364,7 +366,7 @@ pub(super) fn cannot_write(error: StoreError) -> OperationError {
 
 /// Returns an error with a further next step.
 fn with_next_step(error: OperationError, next: &str) -> OperationError {
-    let help = error.help().map_or_else(|| next.to_owned(), |help| format!("{help}; {next}"));
+    let help = help_of(&error).map_or_else(|| next.to_owned(), |help| format!("{help}; {next}"));
     error.with_help(help)
 }
 

@@ -287,18 +287,15 @@ fn outside(text: &str) -> Refusal {
     (why, "`--allow-file-references` reads such files, too")
 }
 
-/// Resolves a relative path with `..` from a folder. Returns `None` if it leaves the store.
+/// Resolves a relative path with `..` from a folder. Returns `None` if it leaves the bucket, web server or archive.
 fn relative_to(folder: &Node, path: &str) -> Option<Node> {
-    let mut names: Vec<&str> = folder.prefix.as_str().split('/').filter(|name| !name.is_empty()).collect();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => drop(names.pop()?),
-            name => names.push(name),
-        }
-    }
-    let prefix = Key::new(&names.join("/")).ok()?.into_owned();
-    Some(Node { store: folder.store.clone(), prefix })
+    path.split('/').try_fold(folder.clone(), |node, name| match name {
+        "" | "." => Some(node),
+        // Each folder of a web server is a store.
+        ".." if node.prefix == Key::ROOT => node.store.network().and_then(|_| node.store.folder_above()),
+        ".." => node.parent(),
+        name => node.child(name).ok(),
+    })
 }
 
 /// Prefix of an object in base64.

@@ -98,11 +98,17 @@ fn references(chunks: &str) -> String {
 fn targets_of_a_reference_file_on_a_web_server_lie_beside_it() {
     let mut objects = array("/w");
     objects.insert("/w/refs +.json".to_owned(), references(".").into_bytes());
+    objects.insert("/other/in/refs.json".to_owned(), references("../../w").into_bytes());
+    objects.insert("/outside/refs.json".to_owned(), references("../../w").into_bytes());
     let (test, server) = (CliTest::new(), sound(objects, Manner::Ranges));
-    let url = format!("{}/w/refs%20+.json?token=1", server.address);
-    run(&test, &server, &["transcode", &url, "copy"]).succeeds();
-    assert!(is_copy(&test, "copy", &array("/w"), "/w"));
+    for (path, copy) in [("w/refs%20+.json", "beside"), ("other/in/refs.json", "above")] {
+        let url = format!("{}/{path}?token=1", server.address);
+        run(&test, &server, &["transcode", &url, copy]).succeeds();
+        assert!(is_copy(&test, copy, &array("/w"), "/w"));
+    }
     assert!(server.requests().iter().all(|request| request.query == "token=1"));
+    let url = format!("{}/outside/refs.json", server.address);
+    run(&test, &server, &["transcode", &url, "outside"]).fails(3, &["../../w/c/", "outside of its store"]);
 }
 
 /// The web server is seen by an object that is written in DEST for a moment.
