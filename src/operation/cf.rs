@@ -124,9 +124,13 @@ pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result
 
 /// True if an integer array has CF attributes for packing.
 pub(super) fn has_packing(source: &OpenedArray) -> bool {
-    let attributes = &source.metadata.attributes;
-    source.data_type.number().is_some_and(|number| !number.is_float())
-        && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some())
+    are_packed(&source.data_type, &source.metadata)
+}
+
+/// True if metadata with this data type have CF attributes for packing integers.
+pub(super) fn are_packed(data_type: &DataType, metadata: &ArrayMetadata) -> bool {
+    data_type.number().is_some_and(|number| !number.is_float())
+        && ["scale_factor", "add_offset"].iter().any(|name| metadata.attributes.get(name).is_some())
 }
 
 /// Returns a code as its type represents it: -1 is 255 if bytes are declared unsigned.

@@ -11,30 +11,27 @@ mod ways;
 
 use std::time::Instant;
 
+use self::ways::{has_missing, suggestion, unpacking};
 use super::histogram::{Binning, BitSurvey, absent, codes, range_of};
-use super::inspect_result::{
-    ChunkResult, ChunkStage, DimensionInformation, KeptBits, StorageResult, SuggestionResult, describe,
-};
+use super::inspect_result::{ChunkResult, ChunkStage, DimensionInformation, KeptBits, StorageResult, describe};
 use super::open::open_documents;
-use super::quantize::quantization::{self, Quantization};
 use super::quantize::request::{FirstPassScan, FirstPassStats, Measure, Request};
 use super::stored::{self, opaque_array, refuse_nested_shards, stored_array};
 use super::{
-    ArrayDrawing, ArrayReading, ArrayResult, Budget, ChangeOptions, FaultClass, Histogram, InformationResult,
-    InspectOptions, InspectResult, Interrupt, Missing, NodePath, Numbers, OpenedArray, OperationError, QuantizeOptions,
-    Result, Stats, Suggest, cf, explain, narrowed, new_driver, options::ChunkOptions,
+    ArrayDrawing, ArrayReading, ArrayResult, Budget, FaultClass, Histogram, InformationResult, InspectOptions,
+    InspectResult, Interrupt, NodePath, Numbers, OpenedArray, OperationError, QuantizeOptions, Result, Stats, Suggest,
+    cf, explain, narrowed, new_driver, options::ChunkOptions,
 };
 use crate::array::{ChunkFault, Fault, Listing, Purpose, ReadBuffers, ShardLayout, StoredArray, position};
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, ForShape, Workspace};
-use crate::data_type::{DataType, value_to_json};
+use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code, quantity::counted};
 use crate::element::NumberType;
 use crate::engine::listing::{list, scan};
 use crate::engine::{Driver, Fold, Progress};
 use crate::grid::{Grid, Region, ravel};
 use crate::kernel::bit_pairs::{Information, bit_names, leading_bits};
-use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::{CodecMetadata, Json, NodeKind, array::num_elements};
+use crate::metadata::{NodeKind, array::num_elements};
 
 /// Reads an array, or a group and all nodes below it.
 pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<InspectResult> {
@@ -255,8 +252,12 @@ impl Contents<'_> {
             let message = format!("`{store}` has more elements than can be counted: its shape is {shape:?}");
             return Err(OperationError::data(message));
         }
-        let (change, missing) = (ChangeOptions::default(), options.cf.missing.as_ref());
-        let quantize = options.suggested_type().map(|target| quantizing(self.source, target, missing));
+        let (change, missing) = (unpacking(self.source, &options.cf), options.cf.missing.as_ref());
+        let quantize = options.suggested_type().map(|target| QuantizeOptions {
+            data_type: Some(target),
+            missing: missing.filter(|missing| has_missing(self.source, missing, &change)).cloned(),
+            ..QuantizeOptions::default()
+        });
         let request = quantize.as_ref().map(|quantize| Request::new(self.source, &change, quantize));
         let request = request.transpose()?;
         if request.is_some() {
@@ -308,7 +309,8 @@ impl Contents<'_> {
         let range = figures.as_ref().and_then(range_of);
         // Without finite values the range is that of `numpy.histogram`.
         let own = if given.is_none() { bins(range.unwrap_or((0.0, 1.0))) } else { None };
-        let second = (own, quantization.as_ref().map(|quantization| Measure::new(None, quantization)));
+        let unpack = request.and_then(|request| request.unpack.as_ref());
+        let second = (own, quantization.as_ref().map(|quantization| Measure::new(unpack, quantization)));
         let (own_counts, error) = match &second {
             (None, None) => (None, None),
             (Some(_), _) => fold.run("histogram", &second).map_err(Stop::Fault)?.part,
@@ -394,77 +396,6 @@ enum Stop {
 
 /// The shares of the information whose bits are reported.
 const SHARES: [f64; 2] = [0.99, 0.999];
-
-/// Returns the options with which `--quantize` is tried.
-fn quantizing(source: &OpenedArray, target: NumberType, missing: Option<&Missing>) -> QuantizeOptions {
-    let missing = missing.filter(|missing| has_missing(source, missing)).cloned();
-    QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() }
-}
-
-/// Returns a quantisation with its error over all values that are stored and not missing.
-fn suggestion(
-    request: &Request<'_>,
-    access: &[String],
-    quantization: &Quantization,
-    found: &QuantizeFigures,
-) -> Result<SuggestionResult> {
-    let source = request.source;
-    let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > found.count);
-    // The pass measures only stored elements. Absent ones are read as the fill value of DEST, whose error may be
-    // greater.
-    let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
-    let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
-    let missing = missing_option(request.quantize.missing.as_ref());
-    Ok(SuggestionResult {
-        codecs: to_json(&quantization.metadata()),
-        chain: to_json(&quantization::chain(quantization, source)?),
-        range: quantization.range_literals(),
-        step: quantization.step(),
-        max_abs_error: found.max_abs_error.max(absent_error),
-        fill_value: value_to_json(quantization.source, quantization.fill_value),
-        command: command(
-            source,
-            access,
-            &format!("--quantize {}{missing}{}", quantization.target, format_option(source)),
-        ),
-    })
-}
-
-/// True if an option for missing values makes a difference to an array.
-fn has_missing(source: &OpenedArray, missing: &Missing) -> bool {
-    match (missing, source.data_type.number()) {
-        (Missing::Auto, Some(number_type)) => !cf::declared_missing(source, number_type).is_empty(),
-        _ => true,
-    }
-}
-
-/// Returns the option for missing values, after a space. Empty if there is none.
-fn missing_option(missing: Option<&Missing>) -> String {
-    match missing {
-        None => String::new(),
-        Some(Missing::Auto) => " --missing auto".to_owned(),
-        Some(Missing::Values(values)) => {
-            // `--missing` takes NaN and infinities without the quotes of JSON.
-            let values: Vec<String> = values.iter().map(Json::to_string).collect();
-            format!(" --missing={}", values.join(",").replace('"', ""))
-        }
-    }
-}
-
-/// Returns the option with which an array can be quantised, after a space: Zarr v2 has no codecs for it. Empty for v3.
-fn format_option(source: &OpenedArray) -> &'static str {
-    if source.documents.zarr_format == 2 { " --zarr-format 3" } else { "" }
-}
-
-/// Returns the command line that changes an array by these options, and opens it by those of `access`.
-fn command(source: &OpenedArray, access: &[String], options: &str) -> String {
-    let store = &source.store;
-    let store = if store.starts_with('-') { format!("./{store}") } else { store.clone() };
-    let words: Vec<&str> = access.iter().chain([&store]).map(String::as_str).collect();
-    // Only a NUL cannot be quoted, and no argument of a program contains one.
-    let words = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
-    format!("zarrcast transcode {options} {words} DEST")
-}
 
 impl InspectOptions {
     /// True if every value is read.

@@ -240,6 +240,37 @@ fn declared_missing_values_are_left_out_and_their_option_is_in_the_commands() {
 }
 
 #[test]
+fn packed_integers_are_floats_with_cf() {
+    let test = CliTest::new();
+    test.group("g");
+    write(&test, "g/wave", 12, wave, &["--quantize", "uint16", "--as", "cf", "--compress", "zstd:3"]);
+    std::fs::remove_file(test.path("g/wave/c/3/0")).unwrap();
+    std::fs::remove_dir_all(test.path("g/wave.raw")).unwrap();
+    let result = inspect(&test, &["--cf", "g/wave"]);
+    assert_eq!(result["ways"]["values"]["finite"], 11 * 1024);
+    for (_, way) in ways(&result) {
+        assert!(way["command"].as_str().unwrap().ends_with(" --unpack g/wave DEST"), "{way}");
+    }
+    holds(&test, &result);
+    let group = inspect(&test, &["--cf", "g"]);
+    assert_eq!(timeless(group["nodes"][0].clone())["ways"], timeless(result)["ways"]);
+    test.run(["inspect", "--suggest", "g"]).fails(1, &["no float array for --suggest"]);
+    test.run(["inspect", "--suggest", "uint8", "g/wave"]).fails(1, &["CF-packed", "`--cf` to `inspect`"]);
+    let suggestion = done(test.run(["inspect", "--json", "--suggest", "uint8", "--cf", "g/wave"])).json();
+    let suggestion = &suggestion["suggestion"];
+    let command = suggestion["command"].as_str().unwrap();
+    assert_eq!(command, "zarrcast transcode --quantize uint8 --unpack g/wave DEST");
+    let words = command.split(' ').skip(1).map(|word| if word == "DEST" { "typed" } else { word });
+    let report = done(test.run(words.chain(["--json", "-q"]))).json();
+    let written = &report["nodes"][0]["quantization"];
+    assert_eq!(
+        (&suggestion["max_abs_error"], &suggestion["range"], &suggestion["step"]),
+        (&written["max_abs_error"], &written["range"], &written["step"])
+    );
+    assert_eq!(test.read_json("typed/zarr.json")["codecs"], suggestion["chain"]);
+}
+
+#[test]
 fn group_has_a_table_for_each_array_of_floats_that_is_no_coordinate() {
     let test = CliTest::new();
     test.group("g");

@@ -67,7 +67,7 @@ pub(super) fn inspect_group(options: &InspectOptions, documents: Documents, run:
         warnings,
         failures,
     };
-    let is_tried = |(_, array): &(usize, Box<ArrayReading>)| has_ways(array, &coordinates);
+    let is_tried = |(_, array): &(usize, Box<ArrayReading>)| has_ways(array, &options.cf, &coordinates);
     if options.suggest.is_some() && !arrays.iter().any(is_tried) {
         return Err(OperationError::data(format!("`{}` has no float array for --suggest", root.name()))
             .with_help("coordinates and quantised arrays are left out; name one array to try it"));
@@ -121,7 +121,7 @@ fn figures(
     for (index, array) in arrays {
         let node = &mut result.nodes[index];
         let share = SubProgress::new(progress, node.bytes_logical.unwrap_or(0), 1);
-        let suggest = options.suggest.filter(|_| has_ways(&array, coordinates));
+        let suggest = options.suggest.filter(|_| has_ways(&array, &options.cf, coordinates));
         if !options.stats && suggest.is_none() {
             continue;
         }
@@ -174,12 +174,13 @@ fn coordinates(nodes: &[HierarchyNode]) -> HashSet<String> {
     cf::coordinates(&members.collect::<Vec<_>>())
 }
 
-/// True if an array contains floats that are not coordinates and not quantised.
-fn has_ways(array: &ArrayReading, coordinates: &HashSet<String>) -> bool {
-    let number = array.data_type.as_ref().and_then(DataType::number);
-    let is_float = number.is_some_and(NumberType::is_float);
-    let is_packed = array.metadata.as_ref().is_some_and(|own| is_packed(&own.codecs));
-    is_float && !is_packed && !coordinates.contains(&array.node_path.path)
+/// True if an array contains floats that are not coordinates and not quantised. With `--cf`, packed integers are floats.
+fn has_ways(array: &ArrayReading, cf: &CfOptions, coordinates: &HashSet<String>) -> bool {
+    let (Some(data_type), Some(metadata)) = (&array.data_type, &array.metadata) else { return false };
+    let is_float = data_type.number().is_some_and(NumberType::is_float);
+    let is_unpacked = cf.unpacks && cf::are_packed(data_type, metadata);
+    let is_quantised = is_packed(&metadata.codecs);
+    (is_float || is_unpacked) && !is_quantised && !coordinates.contains(&array.node_path.path)
 }
 
 /// Returns the stored chunks of an array. `None` if the metadata do not define its keys.

@@ -1,16 +1,23 @@
-//! `--suggest` without TYPE: ways to store an array of floats smaller, each tried on the same sample of its chunks.
+//! `--suggest`: a quantisation to TYPE, or ways to store an array of floats smaller, each tried on the same sample of its
+//! chunks.
 
-use super::{Contents, command, format_option, has_missing, missing_option};
+use super::Contents;
 use crate::array::Listing;
+use crate::data_type::value_to_json;
 use crate::diagnostic::quantity::{approximate, exact};
 use crate::element::{ElementType, NumberType};
 use crate::engine::{Fold, Silent};
-use crate::operation::inspect_result::{WayResult, WaysResult};
-use crate::operation::transcode::{Attempt, Sample, SampleSize, SampleSpec, Sampler, Trial, as_source, has_fixed_size};
+use crate::kernel::quantize::QuantizeFigures;
+use crate::metadata::{CodecMetadata, Json, array::num_elements};
+use crate::operation::inspect_result::{SuggestionResult, WayResult, WaysResult};
+use crate::operation::quantize::{quantization, request::Request};
+use crate::operation::transcode::{
+    Attempt, Sample, SampleSize, SampleSpec, Sampler, Trial, as_source, has_fixed_size, unpack,
+};
 use crate::operation::{
-    Budget, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing, Numbers,
-    OperationError, Predict, QuantizeOptions, Result, Stats, StatsResult, explain, new_driver, options,
-    quantize::request::Request, stored::refuse_nested_shards, stored_array,
+    Budget, CfOptions, ChangeOptions, Compression, Draft, FaultClass, InspectOptions, KeepBits, Missing, Numbers,
+    OpenedArray, OperationError, Predict, Quantization, QuantizeOptions, Result, Stats, StatsResult, cf, explain,
+    new_driver, options, stored::refuse_nested_shards, stored_array,
 };
 
 /// The types that cover the range of all values.
@@ -32,19 +39,21 @@ impl Contents<'_> {
     /// Draws the sample and tries each way on it.
     pub(super) fn ways(&self, listing: &Listing, wanted: Option<u64>, options: &InspectOptions) -> Result<WaysResult> {
         // Whether the array can be quantised at all is checked before anything is read.
-        Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
+        let change = unpacking(self.source, &options.cf);
+        Request::new(self.source, &change, &QuantizeOptions::default())?;
         refuse_nested_shards(self.fold.array, &self.source.store)?;
         let sampler = Sampler { budget: Budget::new(&options.common), driver: self.fold.driver };
         let source = as_source(self.source.clone());
         let size = wanted.map_or(SampleSize::ByDefault, SampleSize::Chunks);
         let draw = |fills| sampler.draw(&SampleSpec::as_it_is(&source, listing, fills), size);
         let (sample, missing) = (draw(false)?, options.cf.missing.as_ref());
-        let values = self.values_of(&sample, sampler.budget, missing)?;
+        let cf = CfOptions { missing: missing.cloned(), unpacks: change.unpack };
+        let values = self.values_of(&sample, sampler.budget, &cf)?;
         let (sample_result, bytes_stored, compress) = (sample.result(), listing.present_bytes, self.compressor());
         let mut result = WaysResult { sample: sample_result, bytes_stored, compress, ways: Vec::new(), values };
         // Differences are tried on the codes of the previous way, which is the same without them.
         let mut before = None;
-        let (candidates, bytes) = (self.candidates(&result.values, missing)?, result.sample.bytes_read);
+        let (candidates, bytes) = (self.candidates(&result.values, missing, &change)?, result.sample.bytes_read);
         self.fold.progress.start("ways", Some(bytes.saturating_mul(candidates.len() as u64)));
         for (name, change) in candidates {
             self.fold.driver.interrupt().check()?;
@@ -88,20 +97,25 @@ impl Contents<'_> {
     }
 
     /// Returns the change of each option, for an array with these values.
-    fn candidates(&self, values: &StatsResult, missing: Option<&Missing>) -> Result<Vec<Candidate>> {
+    fn candidates(
+        &self,
+        values: &StatsResult,
+        missing: Option<&Missing>,
+        change: &ChangeOptions,
+    ) -> Result<Vec<Candidate>> {
         let compress = self.compressor();
-        let missing = missing.filter(|missing| has_missing(self.source, missing));
+        let missing = missing.filter(|missing| has_missing(self.source, missing, change));
         let compression = compress.map(options::compression).transpose();
         let compression = compression.map_err(OperationError::data)?.map(Compression::Codecs);
         let compressed = compress.map_or_else(String::new, |codecs| format!(" --compress {codecs}"));
-        let change = ChangeOptions { compress: compression, ..ChangeOptions::default() };
-        let format = format_option(self.source);
+        let change = ChangeOptions { compress: compression, ..change.clone() };
+        let (unpack, format) = (unpack_option(&change), format_option(self.source));
         let quantising = |option: &str, quantize: QuantizeOptions| {
             let quantize = QuantizeOptions { missing: missing.cloned(), ..quantize };
             let zarr_format = (!format.is_empty()).then_some(3);
             let change = ChangeOptions { quantize: Some(quantize), zarr_format, ..change.clone() };
             let missing = missing_option(missing);
-            (change, format!("{option}{missing}{format}{compressed}"))
+            (change, format!("{option}{unpack}{missing}{format}{compressed}"))
         };
         let of_types = TYPES.into_iter().map(|element_type| {
             let data_type = NumberType::of(element_type);
@@ -121,7 +135,7 @@ impl Contents<'_> {
         let of_bits = INFORMATION.into_iter().map(|share| {
             let change = ChangeOptions { keep_bits: Some(KeepBits::Auto(share)), ..change.clone() };
             let name = format!("keep-bits auto:{share}");
-            let options = format!("--{name}{compressed}");
+            let options = format!("--{name}{unpack}{compressed}");
             (name, Ok((change, options)))
         });
         Ok(of_types.chain(of_errors).chain(of_bits).collect())
@@ -135,7 +149,7 @@ impl Contents<'_> {
         let codes = trial.quantization.as_ref().map(|quantization| quantization.target.to_string());
         WayResult {
             name,
-            data_type: Some(codes.unwrap_or_else(|| self.source.data_type.to_string())),
+            data_type: Some(codes.unwrap_or_else(|| trial.array.data_type.to_string())),
             keep_bits: trial.bits.map(u64::from),
             max_abs_error: Some(trial.figures.max_abs_error),
             rms_error: Some(trial.figures.rms_error()),
@@ -158,10 +172,9 @@ impl Contents<'_> {
     }
 
     /// Returns the statistics of the sample.
-    fn values_of(&self, sample: &Sample, budget: Budget, missing: Option<&Missing>) -> Result<StatsResult> {
+    fn values_of(&self, sample: &Sample, budget: Budget, cf: &CfOptions) -> Result<StatsResult> {
         let (array, store) = (&sample.array, &self.source.store);
-        let options = CfOptions { missing: missing.cloned(), unpacks: false };
-        let numbers = Numbers::as_cf(array, &options)?;
+        let numbers = Numbers::as_cf(array, cf)?;
         let numbers = numbers.ok_or_else(|| OperationError::data(format!("`{store}` has no numbers")))?;
         let mut stored = stored_array(array)?;
         stored.present = Some(sample.held_by(array)?);
@@ -190,6 +203,83 @@ fn two_digits_of(value: f64) -> f64 {
     let Some((digits, exponent)) = text.split_once('e') else { return 0.0 };
     let two: String = digits.chars().take(3).collect();
     format!("{two}e{exponent}").parse().unwrap_or(0.0)
+}
+
+/// Returns the change without options, or `--unpack` for a packed array whose values are those of CF readers.
+pub(super) fn unpacking(source: &OpenedArray, cf: &CfOptions) -> ChangeOptions {
+    ChangeOptions { unpack: cf.unpacks && cf::has_packing(source), ..ChangeOptions::default() }
+}
+
+/// Returns a quantisation with its error over all values that are stored and not missing.
+pub(super) fn suggestion(
+    request: &Request<'_>,
+    access: &[String],
+    quantization: &Quantization,
+    found: &QuantizeFigures,
+) -> Result<SuggestionResult> {
+    let source = request.source;
+    let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > found.count);
+    // The pass measures only stored elements. Absent ones are read as the fill value of DEST, whose error may be
+    // greater.
+    let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
+    let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
+    let missing = missing_option(request.quantize.missing.as_ref());
+    let options = [unpack_option(request.options), &missing, format_option(source)].concat();
+    let mut draft = Draft::new(source);
+    if request.unpack.is_some() {
+        unpack(source, request.options, &mut draft)?;
+    }
+    Ok(SuggestionResult {
+        codecs: to_json(&quantization.metadata()),
+        chain: to_json(&quantization::chain(quantization, draft)?),
+        range: quantization.range_literals(),
+        step: quantization.step(),
+        max_abs_error: found.max_abs_error.max(absent_error),
+        fill_value: value_to_json(quantization.source, quantization.fill_value),
+        command: command(source, access, &format!("--quantize {}{options}", quantization.target)),
+    })
+}
+
+/// True if an option for missing values makes a difference to an array. `--unpack` masks the declared ones by itself.
+pub(super) fn has_missing(source: &OpenedArray, missing: &Missing, change: &ChangeOptions) -> bool {
+    match (missing, source.data_type.number()) {
+        (Missing::Auto, _) if change.unpack => false,
+        (Missing::Auto, Some(number_type)) => !cf::declared_missing(source, number_type).is_empty(),
+        _ => true,
+    }
+}
+
+/// Returns `--unpack` after a space, if it is needed.
+fn unpack_option(change: &ChangeOptions) -> &'static str {
+    if change.unpack { " --unpack" } else { "" }
+}
+
+/// Returns the option for missing values, after a space. Empty if there is none.
+fn missing_option(missing: Option<&Missing>) -> String {
+    match missing {
+        None => String::new(),
+        Some(Missing::Auto) => " --missing auto".to_owned(),
+        Some(Missing::Values(values)) => {
+            // `--missing` takes NaN and infinities without the quotes of JSON.
+            let values: Vec<String> = values.iter().map(Json::to_string).collect();
+            format!(" --missing={}", values.join(",").replace('"', ""))
+        }
+    }
+}
+
+/// Returns the option with which an array can be quantised, after a space: Zarr v2 has no codecs for it. Empty for v3.
+fn format_option(source: &OpenedArray) -> &'static str {
+    if source.documents.zarr_format == 2 { " --zarr-format 3" } else { "" }
+}
+
+/// Returns the command line that changes an array by these options, and opens it by those of `access`.
+fn command(source: &OpenedArray, access: &[String], options: &str) -> String {
+    let store = &source.store;
+    let store = if store.starts_with('-') { format!("./{store}") } else { store.clone() };
+    let words: Vec<&str> = access.iter().chain([&store]).map(String::as_str).collect();
+    // Only a NUL cannot be quoted, and no argument of a program contains one.
+    let words = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
+    format!("zarrcast transcode {options} {words} DEST")
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
 use crate::kernel::{OutOfRange, Rounding, scale_offset::ScaleOffset, unpack::Unpack};
 use crate::metadata::{CodecMetadata, Json, Number, Object};
 use crate::operation::xarray::{FILL_VALUE, nan_like};
-use crate::operation::{Draft, OpenedArray, QuantizeForm, Result, cf, draft};
+use crate::operation::{Draft, QuantizeForm, Result, cf, draft};
 
 /// A quantisation whose parameters are all known.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -408,9 +408,8 @@ pub(crate) fn needs_workaround(quantization: &Quantization, codecs: &[CodecMetad
     concerns && quantization.codecs().encode(0).is_none()
 }
 
-/// Returns SOURCE's whole chain including the quantisation and the help for readers.
-pub(crate) fn chain(quantization: &Quantization, source: &OpenedArray) -> Result<Vec<CodecMetadata>> {
-    let mut draft = Draft::new(source);
+/// Returns the whole chain of a draft including the quantisation and the help for readers.
+pub(crate) fn chain(quantization: &Quantization, mut draft: Draft) -> Result<Vec<CodecMetadata>> {
     quantization.apply(&mut draft)?;
     work_around(&mut quantization.clone(), &mut draft, true);
     Ok(draft.codecs)

@@ -61,7 +61,7 @@ impl<'a> Request<'a> {
             _ => {
                 let (store, data_type) = (&source.store, &source.data_type);
                 let help = if cf::has_packing(source) {
-                    "the integers are CF-packed: add `--unpack`"
+                    "the integers are CF-packed: add `--unpack` to `transcode`, or `--cf` to `inspect`"
                 } else if data_type.number().is_some_and(NumberType::is_float) {
                     "of floats, these are float16, float32 and float64: first convert it with `--data-type float32`"
                 } else {

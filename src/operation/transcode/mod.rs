@@ -31,5 +31,6 @@ use verify::Verification;
 
 pub use super::slice::comparisons;
 pub(crate) use format::as_source;
+pub(crate) use plan::change::unpack;
 pub use run::transcode;
 pub(crate) use sample::{Attempt, Sample, SampleSize, SampleSpec, Sampler, Trial, has_fixed_size};
