@@ -61,13 +61,13 @@ pub(crate) struct Quantization {
 }
 
 /// Returns the value nearest to `decode(encode(fill))` that survives the cast and the whole chain bit for bit. It is
-/// within `--max-error` of `fill`.
+/// within the bound of `fill`.
 pub(crate) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f64> {
     let kernel = quantization.codecs();
     let float = FloatType(quantization.source);
     let start = float.value(kernel.coded(float.bits(fill))?);
     let steps = (0..=16_i64).flat_map(|step| [step, -step]);
-    let allowed = quantization.max_error.unwrap_or(f64::INFINITY);
+    let allowed = quantization.bound();
     let mut values = steps.filter_map(|step| float.neighbour(start, step));
     values.find(|value| (value - fill).abs() <= allowed && kernel.survives(float.bits(*value)))
 }
