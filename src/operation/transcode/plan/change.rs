@@ -285,7 +285,8 @@ pub(crate) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
     rounding.or_else(|| codecs.find(is_filter).filter(|_| drifts(chain, kept)))
 }
 
-/// Returns whether a chain of float16 changes a number that it has rounded before. Filters of wider floats do not.
+/// Returns whether a chain of float16 changes a number that it has rounded before. Filters of wider floats do so only
+/// for codes beyond 2^24.
 fn drifts(chain: &BoundChain, kept: usize) -> bool {
     if chain.decoded().data_type.real_number() != Some(NumberType::of(ElementType::Float16)) {
         return false;
