@@ -184,7 +184,11 @@ pub fn needed_documents(read: Result<Option<Documents>, DocumentError>, node: &N
             .because(error)
             .with_help("correct the document there, or restore it from a copy"),
         DocumentError::Store(error) => {
-            let help = error.is_data_fault().then_some("put the document in its place");
+            let help = match node.container() {
+                Some(_) => "copy the file again, or name another one",
+                None => "put the document in its place",
+            };
+            let help = Some(help).filter(|_| error.is_data_fault());
             let failed = OperationError::environment(format!("`{name}` cannot be read")).because(error);
             help.into_iter().fold(failed, OperationError::with_help)
         }

@@ -88,7 +88,7 @@ impl Node {
     pub(super) fn local_path(&self) -> Option<PathBuf> {
         match self.store.as_local() {
             Some(store) => Some(store.path(&self.prefix)),
-            None => self.store.container()?.local_path(),
+            None => self.container()?.local_path(),
         }
     }
 
@@ -182,6 +182,11 @@ impl Node {
         }
     }
 
+    /// Returns the file that contains the store, such as a zip file.
+    pub fn container(&self) -> Option<&Node> {
+        self.store.container()
+    }
+
     /// Returns the folder for scratch data of a store that cannot contain them, or `None` for other stores. For a
     /// remote store it is in the folder for temporary files, for a zip file next to that. Does not create it.
     pub fn scratch(&self, name: &str) -> Option<Node> {
@@ -190,7 +195,7 @@ impl Node {
             let name = format!(".zarrcast-{}-{name}", rustix::process::geteuid().as_raw());
             return Some(Node::confined(std::env::temp_dir().join(name)));
         }
-        self.store.container()?.parent()?.child(name).ok()
+        self.container()?.parent()?.child(name).ok()
     }
 
     /// Creates the node's folder for scratch data. Only this user can read it.

@@ -384,7 +384,7 @@ type Description = [Option<String>; 3];
 /// Returns the store of a node in a bucket, and that of another one on a web server with the outermost file that
 /// contains it. Returns `None` unless there is one of each.
 fn bucket_and_web<'n>(node: &'n Node, other: &'n Node) -> Option<(&'n RemoteStore, &'n RemoteStore, &'n Node)> {
-    let file = std::iter::successors(Some(other), |node| node.store.container()).last()?;
+    let file = std::iter::successors(Some(other), |node| node.container()).last()?;
     let (bucket, web) = (node.store.network()?.as_remote(), file.store.network()?.as_remote());
     (web.address.kind == Kind::Http && bucket.address.kind != Kind::Http).then_some((bucket, web, file))
 }
