@@ -291,8 +291,8 @@ fn outside(text: &str) -> Refusal {
 fn relative_to(folder: &Node, path: &str) -> Option<Node> {
     path.split('/').try_fold(folder.clone(), |node, name| match name {
         "" | "." => Some(node),
-        // Each folder of a web server is a store.
-        ".." if node.prefix == Key::ROOT => node.store.network().and_then(|_| node.store.folder_above()),
+        // An archive is not left. But each folder of a web server is a store.
+        ".." if node.prefix == Key::ROOT && node.store.network().is_none() => None,
         ".." => node.parent(),
         name => node.child(name).ok(),
     })
