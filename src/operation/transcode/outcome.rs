@@ -164,7 +164,7 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
             ..quantization_result(quantization, plan)
         },
         (None, Some(rounding)) => {
-            figures.infinite += if rounding.absent[0].is_infinite() { absent } else { 0 };
+            figures.infinite += absent * rounding.absent.infinite;
             let information = match rounding.keep {
                 KeepBits::Auto(share) | KeepBits::Found(_, share) => Some(share),
                 KeepBits::Bits(_) => None,

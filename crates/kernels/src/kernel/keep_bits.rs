@@ -71,7 +71,6 @@ pub struct KeepBits {
     fill: MissingFilter,
     /// Those of all these that other values may be rounded to.
     targets: MissingFilter,
-    codec: BitRound,
     kernel: TileKernel<QuantizeFigures>,
 }
 
@@ -98,16 +97,7 @@ impl KeepBits {
             T => TileKernel::new(RoundLoop::<T>(codec, PhantomData)),
             else TileKernel::new(RoundLoop::<f64>(codec, PhantomData))
         );
-        KeepBits { number_type, missing, fill, targets, codec, kernel }
-    }
-
-    /// Rounds one value.
-    pub fn round_one(&self, bits: u64) -> u64 {
-        if self.missing.contains(bits) || self.fill.contains(bits) {
-            return bits;
-        }
-        let rounded = with_float!(self.number_type.element(), T => round::<T>(bits, self.codec), else bits);
-        if self.targets.contains(rounded) { bits } else { rounded }
+        KeepBits { number_type, missing, fill, targets, kernel }
     }
 
     /// Rounds `source` (native-endian floats) into `target`, and adds to `figures`.
@@ -158,13 +148,6 @@ fn normalizer_of(greatest: f64) -> f64 {
 trait Rounded: Element + AsPrimitive<f64> {}
 
 impl<T: Element + AsPrimitive<f64>> Rounded for T {}
-
-/// Rounds the bits of a value. A value that would become infinite stays unchanged.
-#[inline(always)]
-fn round<T: Rounded>(bits: u64, codec: BitRound) -> u64 {
-    let rounded = codec.encode_bits(bits);
-    if T::from_bits64(rounded).as_().is_infinite() { bits } else { rounded }
-}
 
 fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> QuantizeFigures {
     let count = (source.len() / size_of::<T>()) as u64;

@@ -21,7 +21,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, FloatFormat, NumberType};
 use crate::engine::{ObjectJob, Progress, Route};
 use crate::kernel::cast::{Cast, CastOptions};
-use crate::kernel::{OutOfRange, bit_pairs::leading_bits, keep_bits::KeepBits as Kernel};
+use crate::kernel::{OutOfRange, bit_pairs::leading_bits, keep_bits::KeepBits as Kernel, quantize::QuantizeFigures};
 use crate::metadata::{CodecMetadata, Json, Object, edit};
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed, refuse_packed};
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
@@ -400,10 +400,8 @@ pub(crate) struct BitRounding {
     /// The option, with the bits if they were determined.
     pub keep: KeepBits,
     pub number_type: NumberType,
-    /// The value of absent elements, and the one that is written for it.
-    pub absent: [f64; 2],
-    /// Whether absent elements are NaN or missing.
-    pub is_missing: bool,
+    /// The figures of one absent element.
+    pub absent: QuantizeFigures,
     /// Name of the variable in the array's group that documents the rounding.
     pub container: String,
 }
@@ -411,9 +409,7 @@ pub(crate) struct BitRounding {
 impl BitRounding {
     /// Returns the error of absent elements. `None` if they are NaN or missing.
     pub(crate) fn absent_error(&self) -> Option<f64> {
-        let [value, written] = self.absent;
-        // Infinity stays.
-        (!self.is_missing).then(|| if written == value { 0.0 } else { (written - value).abs() })
+        (self.absent.nan == 0).then_some(self.absent.max_abs_error)
     }
 
     /// Returns a warning if the data have no information, so that nothing is rounded.
@@ -468,13 +464,11 @@ pub(super) fn keep_bits(
     let declared = if is_unpacked { Vec::new() } else { cf::declared_missing(source, number_type) };
     let written = draft.fill_value.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
     let kernel = Kernel::new(number_type, bits, &declared, written);
-    let value = |bits| FloatType(number_type).value(bits);
-    let absent_bits = changed.absent.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
-    let rounded = absent_bits.map(|bits| kernel.round_one(bits));
-    changed.absent = rounded.map(|bits| FillValue::from_bits(number_type, bits));
-    let absent = absent_bits.zip(rounded).map_or([0.0; 2], |(bits, rounded)| [bits, rounded].map(value));
-    let is_missing = absent[0].is_nan() || declared.iter().any(|bits| value(*bits) == absent[0]);
-    changed.rounding = Some(BitRounding { keep, number_type, absent, is_missing, container: container.clone() });
+    let mut absent = QuantizeFigures::default();
+    if let Some(FillValue(element)) = &mut changed.absent {
+        kernel.convert(&element.clone(), element, &mut absent);
+    }
+    changed.rounding = Some(BitRounding { keep, number_type, absent, container: container.clone() });
     changed.change = take(&mut changed.change).then(ValueStep::KeepBits(Box::new(kernel)), 1);
     Ok(())
 }
