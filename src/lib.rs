@@ -131,11 +131,11 @@ pub mod transcode {
 /// # }
 /// ```
 pub mod parts {
+    pub use crate::operation::parts_result::{
+        ChosenCompressor, InitResult, PartResult, PassStatus, PlannedPass, StatusResult,
+    };
     pub use crate::operation::transcode::parts::{
         Engine, Finished, PartitionRequest, PassName, finish, init, partition, print_script, status,
-    };
-    pub use crate::operation::transcode_result::{
-        ChosenCompressor, InitResult, PartResult, PassStatus, PlannedPass, StatusResult,
     };
 }
 

@@ -19,7 +19,7 @@ use crate::operation::validate::{ValidateOutcome, validate};
 use crate::operation::{OperationError, Partition, ValidateLevel, ValidateOptions};
 use crate::report::table::Table;
 use crate::report::terminal::Style;
-use crate::report::{self, formats, html};
+use crate::report::{self, formats, github, html, junit, sarif};
 use crate::store::Location;
 
 impl ValidateArguments {
@@ -117,9 +117,9 @@ fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut d
     match format {
         Format::Text => report::validate::report(&outcome.result, style.is_verbose).write(style, output),
         Format::Json => formats::write("validate", &outcome.result, output),
-        Format::Github => formats::write_github(&outcome.result, output),
-        Format::Junit => formats::write_junit(outcome, output),
-        Format::Sarif => formats::write_sarif(outcome, output),
+        Format::Github => github::write_github(&outcome.result, output),
+        Format::Junit => junit::write_junit(outcome, output),
+        Format::Sarif => sarif::write_sarif(outcome, output),
     }
 }
 

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use self::data::{ChainSource, Input};
 use super::against::value::{Compared, Comparer, Difference, Tolerance};
-use super::inspect_result::{RepresentationResult, representation};
+use super::description::representation;
+use super::inspect_result::RepresentationResult;
 use super::{Budget, OperationError, Result, Stream, figure, options::ApplyCodecOptions};
 use crate::array::Interrupt;
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, Workspace};

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use super::description::describe;
 use super::document::{below, has_documents};
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
-use super::inspect_result::{NodeMembers, describe};
+use super::inspect_result::NodeMembers;
 use super::open::open_documents;
 use super::{ArrayReading, Documents, FaultClass, Interrupt, NodePath, Result, ValidateOptions, new_driver};
 use crate::diagnostic::{Code, Diagnostic, code, quantity::shortened};

@@ -4,6 +4,8 @@ pub mod against;
 pub mod apply_codec;
 mod budget;
 mod cf;
+mod coordinates;
+mod description;
 pub mod document;
 mod draft;
 pub mod drawing;
@@ -13,11 +15,14 @@ mod fault;
 pub mod figure;
 pub mod hierarchy;
 mod histogram;
+mod information;
 pub mod inspect;
 pub mod inspect_result;
 pub mod npy;
+mod numbers;
 pub mod open;
 pub mod options;
+pub mod parts_result;
 pub use crate::array::fault::Interrupt;
 mod quantize;
 pub use crate::engine::progress;
@@ -44,15 +49,16 @@ use stored::stored_array;
 
 use crate::engine::Driver;
 
-use cf::Numbers;
 use document::{Documents, GroupReading};
 pub use drawing::{ArrayDrawing, ComparedArray, LevelResult};
 use histogram::{Histogram, Stats};
 pub use inspect_result::{ArrayResult, HistogramResult, InformationResult, InspectResult, PreviewResult, StatsResult};
+use numbers::Numbers;
 use open::ArrayReading;
+pub use parts_result::StatusResult;
 use quantize::{FirstPass, FirstPassStats, FloatType, Quantization, Request};
 pub use transcode_result::{
-    CompressionResult, EstimateResult, QualityResult, QuantizationResult, StatusResult, TranscodeResult, VerifyResult,
+    CompressionResult, EstimateResult, QualityResult, QuantizationResult, TranscodeResult, VerifyResult,
 };
 pub use validate_result::{Failure, Partition, ValidateResult};
 

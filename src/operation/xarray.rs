@@ -2,7 +2,7 @@
 //! masks the fill value. In v3, the names are metadata. It then masks only by the attribute `_FillValue`, with floats
 //! in base64.
 
-use super::quantize::range::FloatType;
+use super::quantize::FloatType;
 use crate::data_type::{DataType, FillValue, base64, value_from_json, value_to_json};
 use crate::element::NumberType;
 use crate::metadata::{Json, Object};

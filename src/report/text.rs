@@ -6,7 +6,7 @@ use super::block::{Block, Report};
 use super::quantity::{self, approximate, count, figure, whole};
 use super::table::{Table, WIDTH, width, wrap, wrapped, write_hanging, write_members};
 use super::terminal::{Role, Style, one_line};
-use super::{failure, inspect, inspect_preview};
+use super::{failure, information, inspect_preview};
 use crate::metadata::Json;
 use crate::operation::HistogramResult;
 use crate::operation::apply_codec::ApplyCodecResult;
@@ -63,7 +63,7 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
             write_hanging(&format!("{name}{} ", style.paint(Role::Heading, LABEL)), 4, &lines, output)
         }
         Block::Histogram(histogram) => write_histogram(histogram, style.width.unwrap_or(WIDTH), output),
-        Block::Bits(information) => inspect::write_bits(information, style, output),
+        Block::Bits(information) => information::write_bits(information, style, output),
         Block::Preview(preview) => inspect_preview::write(preview, style, output),
         Block::Text(blocks) => write_blocks(blocks, style, output),
         Block::Findings(found, is_truncated) => failure::write_found(found, *is_truncated, style, output),

@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use super::block::{Block, Members, Report, findings, heading, known};
 use super::quantity::{self, bytes, count, counted, figure};
 use super::quantization::{describe_quantization, quantized_to};
-use super::{inspect, table::Table, terminal::Role};
+use super::{sample, table::Table, terminal::Role};
 use crate::metadata::{Json, Object};
-use crate::operation::transcode_result::{
-    ArrayDescription, Counts, InitResult, NodeResult, PartResult, PlannedObjects, RouteName,
-};
+use crate::operation::parts_result::{InitResult, PartResult};
+use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, PlannedObjects, RouteName};
 use crate::operation::{
     ComparedArray, EstimateResult, QuantizationResult, StatusResult, TranscodeResult, VerifyResult,
 };
@@ -94,7 +93,7 @@ fn rows(arrays: &[Array<'_>], is_page: bool) -> Table {
         let sizes = [node.counts.bytes_source, node.counts.bytes_written];
         let [before, after] = sizes.map(|size| size.map(bytes));
         let before = before.unwrap_or_default();
-        let about = estimate.map(|estimate| inspect::approximately(estimate.bytes_stored, estimate.is_exact));
+        let about = estimate.map(|estimate| sample::approximately(estimate.bytes_stored, estimate.is_exact));
         let after = match after {
             Some(after) if after == before => String::new(),
             after => format!("-> {}", about.or(after).unwrap_or_else(|| "?".to_owned())),
@@ -262,9 +261,9 @@ fn sums(result: &TranscodeResult, arrays: &[Array<'_>]) -> Members<'static> {
         ("other keys", other_keys(result)),
         ("unchanged", (!spared.is_empty()).then(unchanged)),
         ("removed codecs", by_count(dropped, "of")),
-        ("compressor", open.map(inspect::chosen).or_else(|| by_count(chosen, "for"))),
+        ("compressor", open.map(sample::chosen).or_else(|| by_count(chosen, "for"))),
         ("stored", before.or(after).map(|_| stored(before, after))),
-        ("estimated", (!estimates.is_empty()).then(|| inspect::estimated(&estimates))),
+        ("estimated", (!estimates.is_empty()).then(|| sample::estimated(&estimates))),
     ];
     known(members).collect()
 }
@@ -315,10 +314,10 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
         ("decoded", bytes_logical.map(bytes)),
         ("read", reads(node, dry_run)),
-        ("compressor", compression.map(inspect::chosen)),
-        ("tried", tried.map(inspect::tried)),
-        ("estimated", estimate.map(|estimate| inspect::estimated(&[estimate]))),
-        ("sample", estimate.map(|estimate| inspect::sample(&estimate.sample))),
+        ("compressor", compression.map(sample::chosen)),
+        ("tried", tried.map(sample::tried)),
+        ("estimated", estimate.map(|estimate| sample::estimated(&[estimate]))),
+        ("sample", estimate.map(|estimate| sample::sample(&estimate.sample))),
         ("work", work.map(|(units, _)| counted(units, "unit"))),
         ("memory", work.map(|(_, memory)| bytes(memory))),
     ];

@@ -7,8 +7,11 @@ pub(super) mod value;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
+use value::{Compared, Comparer, Difference, Greatest, Tolerance, order};
+
 use super::budget::{BASE_BYTES, comparing_bytes};
-use super::cf::{CfDecoding, describes_rounding, float_type};
+use super::cf::{CfDecoding, float_type};
+use super::coordinates::describes_rounding;
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::progress::{Progress, SubProgress};
 use super::stored::{listed, opaque_array};
@@ -26,7 +29,6 @@ use crate::engine::{Driver, Pair, Pairs, Transfer};
 use crate::grid::Region;
 use crate::metadata::{Json, Number, array::num_elements};
 use crate::store::Location;
-use value::{Compared, Comparer, Difference, Greatest, Tolerance, order};
 
 /// Two stores and the options of their comparison. OTHER is opened before anything of STORE is read.
 #[derive(Debug)]

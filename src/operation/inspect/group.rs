@@ -9,12 +9,13 @@ use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::element::NumberType;
 use crate::engine::{Driver, Progress, SubProgress, listing::scan};
 use crate::metadata::{Object, array::num_elements};
+use crate::operation::description::describe_members;
 use crate::operation::hierarchy::{Hierarchy, HierarchyNode, NodeContent, read_hierarchy_by_copies};
-use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult, Unread, describe_members};
+use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult, Unread};
 use crate::operation::stored::{not_keys, unread};
 use crate::operation::{
     ArrayReading, CfOptions, Documents, FaultClass, InspectOptions, Missing, NodePath, OperationError, Result, cf,
-    document::below, error::help_of, new_driver, quantize::request::is_packed,
+    coordinates, document::below, error::help_of, new_driver, quantize::request::is_packed,
 };
 
 /// Reads a group and the nodes below it, down to the requested depth. With `--stats` it reads the values of each array.
@@ -171,7 +172,7 @@ fn coordinates(nodes: &[HierarchyNode]) -> HashSet<String> {
             NodeContent::Implicit | NodeContent::Broken => None,
         }
     });
-    cf::coordinates(&members.collect::<Vec<_>>())
+    coordinates::find(&members.collect::<Vec<_>>())
 }
 
 /// True if an array contains floats that are not coordinates and not quantised. With `--cf`, packed integers are floats.

@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Codes, FloatType, RangeFinder, Scaling, range};
+use super::float_type::float_of;
+use super::{Codes, FloatType, RangeFinder, Scaling};
 use crate::codec::kinds::values::{cast_value_metadata, scale_offset_metadata};
 use crate::codec::{StepOrigin, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue, value_to_json};
@@ -172,7 +173,7 @@ impl Quantization {
         let absent = if self.scaling.scale.is_some_and(f64::is_sign_negative) { -0.0 } else { 0.0 };
         let decoded = 1.0 / self.scaling.scale.unwrap_or(1.0);
         // The scale is rounded to the array's type, `--step` is not. Both decode few codes to nearly the same values.
-        let farthest = range::float_of(self.codes.first).abs().max(range::float_of(self.codes.last).abs());
+        let farthest = float_of(self.codes.first).abs().max(float_of(self.codes.last).abs());
         let step = self.grid_step.filter(|step| (step - decoded).abs() * farthest <= step * 1e-3);
         (step.unwrap_or(decoded), self.scaling.offset.unwrap_or(absent))
     }
@@ -274,7 +275,7 @@ impl Quantization {
         let (mut span, magnitude) = ((ends[1] - ends[0]).abs(), ends[0].abs().max(ends[1].abs()));
         if self.grid_step.is_some() {
             // The offset may be far from the values.
-            let farthest = range::float_of(self.codes.first).abs().max(range::float_of(self.codes.last).abs());
+            let farthest = float_of(self.codes.first).abs().max(float_of(self.codes.last).abs());
             span = span.max(farthest * self.step());
         }
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);

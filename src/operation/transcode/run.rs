@@ -2,12 +2,15 @@
 //! report.
 
 use std::collections::BTreeMap;
+use std::mem::take;
+use std::sync::Weak;
+use std::time::Instant;
 
-use super::plan::{change, planner::ahead_bytes};
+use super::plan::{keep_bits, planner::ahead_bytes};
 use super::planning::{JobPlan, bytes_of};
 use super::{
     Done, LockedDestination, NodeDocuments, Output, Plan, SealedPlan, Source, SourceArray, cannot_write,
-    format::with_copies, outcome, quality, verify::ReadBack,
+    documents::with_copies, outcome, quality, space, verify::ReadBack,
 };
 use crate::array::{ChunkSet, Interrupt};
 use crate::engine::listing::{Stored, list_together, list_with_sizes, remove_objects, remove_unfinished};
@@ -19,9 +22,6 @@ use crate::operation::{
     hierarchy, narrowed, new_driver,
 };
 use crate::store::{Node, RUN_FOLDER};
-use std::mem::take;
-use std::sync::Weak;
-use std::time::Instant;
 
 /// Converts an array, or a group and everything below it, from SOURCE to DEST.
 pub fn transcode(
@@ -65,7 +65,7 @@ impl<'a> JobPlan<'a> {
         let mut nodes: BTreeMap<String, NodeDocuments> = documents.collect();
         // A single array has no group that could contain the variable.
         if !job.source.groups.is_empty() {
-            change::add_documents(&job.arrays, &mut nodes);
+            keep_bits::add_documents(&job.arrays, &mut nodes);
         }
         job.sealed = SealedPlan::seal(options, &job.source, &job.arrays);
         job.sealed.documents = with_copies(options, &job.source.groups, nodes)?;
@@ -102,7 +102,7 @@ impl<'a> JobPlan<'a> {
     pub(super) fn check_room(&self) -> Result<()> {
         self.arrays
             .iter()
-            .try_for_each(|array| outcome::check_room(array).map_err(|error| self.named(error, &array.source.store)))
+            .try_for_each(|array| space::check_room(array).map_err(|error| self.named(error, &array.source.store)))
     }
 
     /// Fails if quality is requested and no array has one, or if there is too little memory for it.

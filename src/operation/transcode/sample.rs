@@ -3,27 +3,29 @@
 //!
 //! The sample is an array with SOURCE's shape, chain and metadata that contains only the drawn chunks. So a trial uses
 //! the plans and routes of a real run, with the same edges, absent chunks and fill values.
-//!
-//! The number of chunks in a sample, and which ones.
-//!
-//! `--compress auto` and `--predict auto`: the best of several chains, found by encoding a sample of the written data.
+
+mod population;
+mod search;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::plan::{self, BlockShapes, Planner, ResolvedPlan, change, regrid::lengths};
-use super::{DestinationMetadata, Plan, SourceArray, format::as_source};
+pub(crate) use population::SampleSize;
+use population::{Population, spread};
+pub(super) use search::Search;
+
+use super::plan::{self, BlockShapes, Planner, ResolvedPlan, keep_bits};
+use super::{Plan, SourceArray, format::as_source};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::{Profile, quantity::approximate};
-use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer, progress::mixed};
+use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer};
 use crate::grid::{Grid, Region, volume};
 use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object};
-use crate::operation::transcode_result::{SampleResult, TriedResult};
+use crate::metadata::{ArrayMetadata, Json};
+use crate::operation::transcode_result::SampleResult;
 use crate::operation::{
-    Budget, ChangeOptions, Compression, CompressionGoal, CompressionResult, FaultClass, FirstPass, KeepBits,
-    OpenedArray, OperationError, Predict, Quantization, Request, Result, RunOptions, ShapeRequest, ShardRequest, draft,
-    new_driver, options, stored_array,
+    Budget, ChangeOptions, FirstPass, KeepBits, OpenedArray, OperationError, Quantization, Request, Result, RunOptions,
+    ShapeRequest, ShardRequest, new_driver, stored_array,
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
@@ -232,7 +234,7 @@ impl Attempt<'_> {
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
             passes += 1.0;
             let chunks = (Some(&there), sample.is_whole);
-            let find = || change::find_bits((&sample.array, options.unpack), chunks, share, using, &Silent);
+            let find = || keep_bits::find_bits((&sample.array, options.unpack), chunks, share, using, &Silent);
             options.keep_bits = Some(timed(&mut growing, find)?);
         }
         let resolved = Some(ResolvedPlan { quantization: quantization.clone(), blocks: None });
@@ -478,371 +480,4 @@ fn without_shards(codecs: &[Json]) -> (Vec<Json>, bool) {
     let (inner, is_cut_off) = without_shards(inner);
     let chain = codecs[..index].iter().cloned().chain(inner).collect();
     (chain, is_cut_off || index + 1 < codecs.len())
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SampleSize {
-    /// As many as are useful, within the memory limit.
-    ByDefault,
-    /// This many, within the memory limit.
-    Chunks(u64),
-    /// This many, whatever the memory limit is: the result decides what a run writes, on any machine.
-    Always(u64),
-}
-
-/// Least number of chunks in a sample, if there are as many.
-const LEAST_CHUNKS: u64 = 16;
-
-/// A sample of a large array is at most one of this many units, or the least number of chunks.
-const ONE_OF: u64 = 100;
-
-/// A sample of an array of this many units is a hundredth. It is large from this many decoded bytes on.
-const LARGE_OF_MANY: (u64, u64) = (LEAST_CHUNKS * ONE_OF, 8 << 20);
-
-/// Any array is large from this many decoded bytes on.
-const LARGE: u64 = 64 << 20;
-
-/// Maximum number of chunks in a sample of unspecified size.
-const MOST_CHUNKS: u64 = 1 << 14;
-
-/// Memory of a chunk in addition to its bytes: its key, list entries and buffers.
-const CHUNK_OVERHEAD: u64 = 1 << 10;
-
-/// Decoded bytes that are always read of an array that is not large.
-const BYTES_OF_A_SMALL_ARRAY: u64 = 16 << 20;
-
-/// The units from which a sample is drawn. Each has the chunks of DEST that are read together.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Population {
-    /// Number of units that are not empty.
-    pub(super) units: u64,
-    /// Maximum number of chunks of DEST in a unit.
-    pub(super) chunks_per_unit: u64,
-    /// Maximum number of decoded bytes in a unit.
-    pub(super) unit_bytes: u64,
-    /// Maximum ratio of the decoded bytes of SOURCE to those of the unit.
-    pub(super) amplification: u64,
-    /// Decoded bytes of the array.
-    pub(super) array_bytes: u64,
-    /// Memory limit for all units, in bytes.
-    pub(super) memory: u64,
-}
-
-impl Population {
-    /// Returns the number of units for a sample of `size` chunks of DEST.
-    pub(super) fn num_drawn(&self, size: SampleSize) -> u64 {
-        let chunks = self.chunks_per_unit.max(1);
-        let most = (MOST_CHUNKS / chunks).max(1);
-        let wanted = match size {
-            SampleSize::ByDefault => self.by_default().min(most),
-            SampleSize::Chunks(asked) | SampleSize::Always(asked) => asked.div_ceil(chunks),
-        };
-        let held = self.unit_bytes.saturating_add(chunks.saturating_mul(CHUNK_OVERHEAD));
-        let most = self.memory / held;
-        wanted.min(most).clamp(1, self.units.max(1)).min(self.units)
-    }
-
-    /// Returns the default number of units. It is divided by the amplification, if units need more of SOURCE than they
-    /// contain.
-    fn by_default(&self) -> u64 {
-        let times = self.amplification.max(1);
-        let least = LEAST_CHUNKS.div_ceil(self.chunks_per_unit.saturating_mul(times).max(1));
-        let share = self.units / ONE_OF.saturating_mul(times);
-        let (many, bytes_of_many) = LARGE_OF_MANY;
-        let is_large = self.array_bytes > if self.units >= many { bytes_of_many } else { LARGE };
-        let read = self.unit_bytes.saturating_mul(times).max(1);
-        let quick = if is_large { 0 } else { BYTES_OF_A_SMALL_ARRAY / read };
-        least.max(share).max(quick)
-    }
-}
-
-/// Returns `count` members of a set: one from each of `count` stretches of equal length. Its position in the stretch is
-/// pseudorandom and always the same. So the sample follows slow changes along the array, and does not always hit the
-/// same position of a regular pattern.
-pub(super) fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
-    // The increment of the generator `SplitMix64`.
-    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    let total = u128::from(all.len());
-    let edge = |stretch: u64| u64::try_from(u128::from(stretch) * total / u128::from(count.max(1))).unwrap_or(u64::MAX);
-    let drawn = (0..count).filter_map(|stretch| {
-        let (first, end) = (edge(stretch), edge(stretch + 1));
-        let length = end.saturating_sub(first).max(1);
-        all.nth(first + mixed(stretch.wrapping_mul(GOLDEN)) % length)
-    });
-    drawn.collect()
-}
-
-/// Approximate decoded bytes of the sample. A plan must not depend on the memory of the machine, so that `--resume`
-/// makes the same one.
-const SAMPLE_BYTES: u64 = 16 << 20;
-
-/// Maximum number of chunks in the sample.
-const SAMPLE_CHUNKS: u64 = 256;
-
-/// Maximum number of successive differences.
-const MOST_DIFFERENCES: usize = 4;
-
-/// A difference that leaves more than this share of the bytes is not worth its time.
-const WORTH_A_DIFFERENCE: f64 = 0.995;
-
-/// A faster chain with at most this times the least bytes is as good.
-const AS_GOOD: f64 = 1.01;
-
-/// Returns the chains by their names in `--compress`, faster ones first. pcodec is a whole chain after the change of
-/// values, and no name in `--compress`.
-fn chains(goal: CompressionGoal) -> Vec<&'static str> {
-    let words = match goal {
-        CompressionGoal::Balanced => "zstd:3 blosc:zstd:3:shuffle blosc:zstd:3:bitshuffle zstd:7",
-        CompressionGoal::Fast => {
-            "blosc:lz4:5:shuffle blosc:lz4:5:bitshuffle zstd:1 blosc:zstd:1:shuffle blosc:zstd:1:bitshuffle"
-        }
-        CompressionGoal::Small => {
-            "blosc:zstd:7:shuffle blosc:zstd:7:bitshuffle zstd:12 blosc:zstd:9:shuffle blosc:zstd:9:bitshuffle zstd:19"
-        }
-        CompressionGoal::Any => return [chains(CompressionGoal::Balanced), vec![draft::PCODEC]].concat(),
-    };
-    words.split(' ').collect()
-}
-
-fn chain(words: &str) -> Vec<CodecMetadata> {
-    if words == draft::PCODEC {
-        return vec![CodecMetadata::new(draft::PCODEC, Some(Object::new().with("level", 8_u64)))];
-    }
-    options::compression(words).unwrap_or_default()
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Search {
-    pub goal: Option<CompressionGoal>,
-    /// Whether differences along dimensions are tried (`--predict auto`).
-    pub predicts: bool,
-}
-
-impl Search {
-    /// Returns the search that options request. Sets a placeholder for the chain in the options.
-    pub(super) fn new(options: &mut ChangeOptions) -> Self {
-        let goal = if let Some(Compression::Auto(goal)) = options.compress { Some(goal) } else { None };
-        let is_thorough = matches!(goal, Some(CompressionGoal::Small | CompressionGoal::Any));
-        let is_thorough = is_thorough && options.repack.is_none();
-        let predicts = options.predict.as_ref().map_or(is_thorough, |predict| *predict == Predict::Auto);
-        if let Some(goal) = goal {
-            let placeholder = chains(goal).first().map(|words| chain(words));
-            options.compress = Some(Compression::Codecs(placeholder.unwrap_or_default()));
-        }
-        Search { goal, predicts }
-    }
-
-    /// Returns the chains for which differences are searched: the best ones may depend on the chain. `None`: the chain
-    /// of the options.
-    fn probes(self) -> Vec<Option<&'static str>> {
-        match self.goal {
-            None => vec![None],
-            Some(CompressionGoal::Any) => vec![Some("zstd:3"), Some(draft::PCODEC)],
-            Some(goal) => chains(goal).into_iter().take(1).map(Some).collect(),
-        }
-    }
-}
-
-impl Attempt<'_> {
-    /// Tries differences along some dimensions before a chain. Without `words`: the chain of the options.
-    fn trial(&self, words: Option<&str>, dimensions: &[String]) -> Result<Trial> {
-        let compress = words.map(|words| Compression::Codecs(chain(words))).or_else(|| self.options.compress.clone());
-        let predict = Some(Predict::Dimensions(dimensions.to_vec())).filter(|_| !dimensions.is_empty());
-        let predict = predict.or_else(|| self.options.predict.clone());
-        let options = ChangeOptions { compress, predict, ..self.options.clone() };
-        Attempt { options: &options, ..*self }.run()
-    }
-
-    /// Returns the requested dimensions, and those that are best with a fast and with a strong compressor.
-    fn predictions(&self, search: Search, among: &[String]) -> Result<Vec<Vec<String>>> {
-        let mut predictions = vec![self.options.predicted().to_vec()];
-        for words in search.probes().into_iter().filter(|_| !among.is_empty()) {
-            match self.predict(words, among) {
-                Err(error) if is_unfit(&error, words) => {}
-                found => predictions.extend(Some(found?).filter(|found| !predictions.contains(found))),
-            }
-        }
-        Ok(predictions)
-    }
-
-    /// Returns the dimensions along which differences of codes make the sample of an array smallest.
-    pub(crate) fn best_dimensions(&self, source: &OpenedArray) -> Result<Vec<String>> {
-        self.predict(None, &dimensions_of(&source.metadata, source.pipeline.innermost_chunk_shape()))
-    }
-
-    /// Returns the dimensions along which differences make the sample smallest, found one by one. A dimension that
-    /// makes it larger is not tried again. At the end, each of them is tried as the last one, which is the last in
-    /// memory.
-    fn predict(&self, words: Option<&str>, among: &[String]) -> Result<Vec<String>> {
-        let (mut chosen, mut least) = (Vec::new(), self.trial(words, &[])?.found);
-        let mut among = among.to_vec();
-        while chosen.len() < MOST_DIFFERENCES {
-            // A dimension may be chosen twice, for differences of differences.
-            among.retain(|name| chosen.iter().filter(|known| *known == name).count() < 2);
-            let tried = among.iter().map(|name| [&chosen[..], std::slice::from_ref(name)].concat());
-            let sizes = self.sizes(words, tried.collect())?;
-            let best = smallest(&sizes).filter(|(found, _)| *found <= least * WORTH_A_DIFFERENCE);
-            let Some((found, dimensions)) = best else { break };
-            let smaller = sizes.iter().filter(|(found, _)| *found < least);
-            among = smaller.filter_map(|(_, tried)| tried.last().cloned()).collect();
-            (chosen, least) = (dimensions.clone(), *found);
-        }
-        let as_last = |name: &String| {
-            let (last, others): (Vec<_>, Vec<_>) = chosen.iter().cloned().partition(|other| other == name);
-            [others, last].concat()
-        };
-        let mut tried: Vec<_> = chosen.iter().map(as_last).filter(|order| *order != chosen).collect();
-        tried.dedup();
-        let sizes = self.sizes(words, tried)?;
-        Ok(smallest(&sizes).filter(|(found, _)| *found < least).map_or(chosen, |(_, dimensions)| dimensions.clone()))
-    }
-
-    /// Returns the bytes of the sample for each choice of dimensions for differences.
-    fn sizes(&self, words: Option<&str>, tried: Vec<Vec<String>>) -> Result<Vec<(f64, Vec<String>)>> {
-        let size = |dimensions: Vec<String>| Ok((self.trial(words, &dimensions)?.found, dimensions));
-        tried.into_iter().map(size).collect()
-    }
-}
-
-fn smallest(sizes: &[(f64, Vec<String>)]) -> Option<&(f64, Vec<String>)> {
-    sizes.iter().min_by(|one, other| one.0.total_cmp(&other.0))
-}
-
-impl Sampler<'_> {
-    /// Sets the chain of `--compress auto` and the dimensions of `--predict auto` in the options, and returns what was
-    /// tried. The plan must be made with the placeholders of [`Search::new`]. If a quantisation is not resolved, its
-    /// range is that of the sample.
-    pub(super) fn choose(
-        &self,
-        search: Search,
-        plan: &Plan,
-        options: &mut ChangeOptions,
-    ) -> Result<Option<CompressionResult>> {
-        let elements = volume(&plan.destination.pipeline.innermost_chunk_shape());
-        let bytes = element_bytes(&plan.source).saturating_mul(elements);
-        let size = SampleSize::Always((SAMPLE_BYTES / bytes.max(1)).clamp(1, SAMPLE_CHUNKS));
-        let sample = self.draw(&SampleSpec::new(plan, options), size)?;
-        let resolved = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
-        let trying = Attempt { sampler: *self, sample: &sample, options, resolved };
-        let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
-        // Zarr v2 cannot express the transpositions that most dimensions need.
-        let predicts = search.predicts && draft.zarr_format == 3;
-        let among = if predicts { dimensions_of(metadata, lengths(pipeline)) } else { Vec::new() };
-        let mut predictions = trying.predictions(search, &among)?;
-        let Some(goal) = search.goal else {
-            options.predict = predictions.pop().filter(|found| !found.is_empty()).map(Predict::Dimensions);
-            return Ok(None);
-        };
-        let (chains, mut tried, mut times) = (chains(goal), Vec::new(), None);
-        // zarr-python cannot read other types, such as complex numbers, from pcodec.
-        let are_numbers = plan.destination.pipeline.input.data_type.number().is_some();
-        for predict in &predictions {
-            for words in chains.iter().filter(|words| are_numbers || **words != draft::PCODEC) {
-                let (bytes, reason) = match trying.trial(Some(words), predict) {
-                    Ok(trial) => {
-                        // One ratio for all, so that they compare like their sizes in the sample.
-                        let times = *times.get_or_insert(trial.bytes / trial.found.max(1.0));
-                        (Some(whole_bytes(trial.found * times)), None)
-                    }
-                    Err(error) if is_unfit(&error, Some(words)) => (None, Some(error.in_one_line())),
-                    Err(error) => return Err(error),
-                };
-                let codecs = chain(words).iter().map(CodecMetadata::to_json).collect();
-                let compress = (*words).to_owned();
-                tried.push(TriedResult { compress, predict: predict.clone(), codecs, bytes_stored: bytes, reason });
-            }
-        }
-        let least = tried.iter().filter_map(|one| one.bytes_stored).min().unwrap_or(0);
-        let most = approximate(least) * AS_GOOD;
-        let is_as_good = |one: &&TriedResult| one.bytes_stored.is_some_and(|bytes| approximate(bytes) <= most);
-        // The smallest of one chain: the additional time for differences is negligible.
-        let rank = |one: &&TriedResult| chains.iter().position(|words| *words == one.compress);
-        let best = tried.iter().filter(is_as_good).min_by_key(|one| (rank(one), one.bytes_stored));
-        let chosen = best.map(|best| best.compress.clone());
-        if let Some(best) = best {
-            options.compress = Some(Compression::Codecs(chain(&best.compress)));
-            let predict = Some(best.predict.clone()).filter(|predict| !predict.is_empty());
-            options.predict = if search.predicts { predict.map(Predict::Dimensions) } else { options.predict.take() };
-        }
-        Ok(Some(CompressionResult { goal: goal.name().to_owned(), chosen, tried, sample: Some(sample.result()) }))
-    }
-}
-
-/// Returns whether a chain failed because its codec does not support these elements.
-fn is_unfit(error: &OperationError, words: Option<&str>) -> bool {
-    error.class() == FaultClass::Data && words == Some(draft::PCODEC)
-}
-
-/// Returns the names of the dimensions along which chunks have several elements, or their numbers.
-fn dimensions_of(metadata: &ArrayMetadata, chunk: Vec<u64>) -> Vec<String> {
-    let names = metadata.dimension_names.as_deref().unwrap_or_default();
-    let word = |(dimension, length): (usize, u64)| {
-        let name = names.get(dimension).and_then(Option::as_ref).filter(|name| !name.contains(','));
-        let is_known = |name: &&String| names.iter().flatten().filter(|other| other == name).count() == 1;
-        (length > 1).then(|| name.filter(is_known).cloned().unwrap_or_else(|| dimension.to_string()))
-    };
-    chunk.into_iter().enumerate().filter_map(word).collect()
-}
-
-#[cfg(test)]
-mod population_tests {
-    use super::*;
-
-    fn population(units: u64, bytes: u64) -> Population {
-        Population {
-            units,
-            chunks_per_unit: 1,
-            unit_bytes: bytes,
-            amplification: 1,
-            array_bytes: units * bytes,
-            memory: 1 << 30,
-        }
-    }
-
-    #[test]
-    fn sample_is_a_hundredth_within_bounds() {
-        let (kib, mib) = (1 << 10, 1 << 20);
-        let tiny = Population { chunks_per_unit: 256, ..population(1_000_000, 256 * 4) };
-        let in_memory = |memory| Population { memory, ..population(400, mib) };
-        let amplified = Population { amplification: 4, ..population(40_000, mib) };
-        let by_default = [
-            // For a large array a hundredth, and at least 16 chunks.
-            (population(1_000_000, kib), 10_000),
-            (population(1600, 8 * kib), 16),
-            (population(400, mib), 16),
-            (population(9, mib), 9),
-            (population(0, mib), 0),
-            // Chunks of a few bytes do not make a sample of millions.
-            (population(1_000_000_000_000, kib), MOST_CHUNKS),
-            (tiny, MOST_CHUNKS / 256),
-            // For a small array, as much as is read at once.
-            (population(100, kib), 100),
-            (population(2000, kib), 2000),
-            (population(1000, 1 << 15), 512),
-            // Limited by memory, but at least one unit.
-            (in_memory(5 * (CHUNK_OVERHEAD + mib)), 5),
-            (Population { chunks_per_unit: 8, ..population(400, 64 * mib) }, 4),
-            (amplified, 100),
-        ];
-        for (population, expected) in by_default {
-            assert_eq!(population.num_drawn(SampleSize::ByDefault), expected, "{population:?}");
-        }
-        assert_eq!(population(400, mib).num_drawn(SampleSize::Chunks(40)), 40);
-        assert_eq!(in_memory(0).num_drawn(SampleSize::Chunks(9)), 1);
-        let asked = Population { memory: mib, ..population(1_000_000_000_000, 4) };
-        assert_eq!(asked.num_drawn(SampleSize::Chunks(u64::MAX)), mib / (CHUNK_OVERHEAD + 4));
-    }
-
-    #[test]
-    fn sample_has_one_of_each_stretch_and_is_the_same_each_time() {
-        let all = ChunkSet::from_ranges(vec![5..505, 1000..1500]);
-        let drawn = spread(&all, 10);
-        assert_eq!(drawn.len(), 10);
-        let stretches: Vec<u64> =
-            drawn.iter().map(|index| if index < 505 { (index - 5) / 100 } else { (index - 1000) / 100 + 5 }).collect();
-        assert_eq!(stretches, (0..10).collect::<Vec<u64>>());
-        assert!(spread(&all, 10).iter().eq(drawn.iter()));
-        assert!(spread(&all, 1000).iter().eq(all.iter()));
-        assert!(spread(&ChunkSet::default(), 0).is_empty());
-    }
 }

@@ -13,7 +13,7 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Plan;
-use super::plan::{PlannedConversion, change, change::kept, compared_in};
+use super::plan::{PlannedConversion, compared_in, warnings};
 use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
 use crate::codec::{
     Tiles, ValueProgram, ValueStep, conversion, element_bits, fault, region, value_program::ProgramFault,
@@ -191,11 +191,11 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
     let found = format!("{} of {} elements", result.differing, result.elements);
     let error = result.max_abs_error.unwrap_or(0.0);
     let differs = format!("the destination differs from the source in {found}, by up to {error}");
-    let (message, help) = if let Some(codec) = plan.job.objects().and_then(change::of) {
+    let (message, help) = if let Some(codec) = plan.job.objects().and_then(warnings::of) {
         let help = "give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate \
             --against` and `--atol`; nothing was kept";
         (format!("{differs}: `{}` changes some numbers when it encodes them again", codec.metadata.name), help)
-    } else if plan.job.objects().is_some_and(change::loses_fill_value) {
+    } else if plan.job.objects().is_some_and(warnings::loses_fill_value) {
         let help = "give a chain without these filters by --codecs; or leave `--verify` out; nothing was kept";
         let whose = "absent elements, because the filters of the chain change the fill value";
         (format!("{differs}: {whose}"), help)
@@ -340,7 +340,7 @@ pub(super) struct Comparison {
 impl Comparison {
     /// Compares the objects that a job writes. With `may_be_fill`, elements that are not stored may be fill values of SOURCE.
     pub(super) fn of(plan: &Plan, job: &ObjectJob, may_be_fill: bool) -> Self {
-        Self::new(&job.transfer, &plan.changed, (plan.change.codecs.is_none(), kept(job)), may_be_fill)
+        Self::new(&job.transfer, &plan.changed, (plan.change.codecs.is_none(), warnings::kept(job)), may_be_fill)
     }
 
     fn new(of: &Transfer, changed: &PlannedConversion, (is_exact, kept): (bool, usize), may_be_fill: bool) -> Self {

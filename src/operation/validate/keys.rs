@@ -9,7 +9,7 @@ use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
 use crate::metadata::ArrayMetadata;
-use crate::operation::cf::describes_others;
+use crate::operation::coordinates::describes_others;
 use crate::operation::hierarchy::HierarchyNode;
 use crate::operation::{NodePath, OperationError};
 use crate::pipeline::{BytesSize, Pipeline, Representation};

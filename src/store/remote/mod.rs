@@ -8,6 +8,8 @@ mod aws_files;
 mod change;
 mod client;
 mod configuration;
+mod failure;
+mod limiter;
 mod log;
 mod prefetch;
 mod service;
@@ -26,11 +28,11 @@ use super::{
     Capabilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
     PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held, object_name,
 };
-use answer::{Answer, Body, Failure, StoreResponse};
-use answer::{cause, credentials_help, header, is_refused, lacks_bucket, unreachable_help};
+use answer::{Answer, Body, StoreResponse, header};
 use change::PutOutcome;
 use client::{Client, GetRequest, Stores, path};
 use configuration::Kind;
+use failure::{Failure, cause, credentials_help, is_refused, lacks_bucket, unreachable_help};
 use log::{LOST, LOST_HELP, LockOwner, RemoteLog};
 use prefetch::{FIRST, Prefetched, RemoteReader};
 use service::{Call, CallResult, Caller, Connector, Service, client_builder, runtime, seconds};
@@ -77,7 +79,7 @@ impl RemoteStore {
     fn client(&self) -> Result<&Arc<Client>> {
         self.client.get_or_init(|| Client::new(&self.address, &self.options).map(Arc::new)).as_ref().map_err(|why| {
             let help = "check the options, the environment and the files of the cloud's own tools";
-            answer::error("open", self.name.clone(), why.as_str(), help)
+            failure::error("open", self.name.clone(), why.as_str(), help)
         })
     }
 
@@ -92,7 +94,7 @@ impl RemoteStore {
             return Ok(());
         }
         let help = "name a local folder, or a bucket: s3://, gs:// or az://";
-        Err(answer::error(action, object_name(&self.name, key), "HTTP stores can only be read", help))
+        Err(failure::error(action, object_name(&self.name, key), "HTTP stores can only be read", help))
     }
 
     /// Returns the client before an object is written or removed.

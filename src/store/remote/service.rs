@@ -5,13 +5,10 @@
 //!
 //! It also reads answers itself, as `object_store` requires headers that some servers do not send. If one key of a page
 //! is not a valid path, `object_store` returns no key of that page.
-//!
-//! The limit of concurrent requests is lower while the store reports too many.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::catch_unwind;
-use std::pin::pin;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -28,10 +25,10 @@ use reqwest::header::{
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method, StatusCode, Url, Version};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
+use super::limiter::{Limiter, Permit};
 use super::{
     Answer, Body, Failure, Kind, LOST, LOST_HELP, LockOwner, StoreResponse, answer, cause, credentials_help, header,
     unreachable_help,
@@ -40,22 +37,31 @@ use crate::store::held;
 
 /// Time limit for the first answer of a store.
 const FIRST_CONTACT: Duration = Duration::from_secs(13);
+
 /// Time limit of one attempt before the first answer.
 const FIRST_ATTEMPT: Duration = Duration::from_secs(6);
+
 /// Time during which later requests are repeated.
 const PATIENCE: Duration = Duration::from_mins(3);
+
 /// Time limit for the start of an answer, and for each piece of its body.
 const SILENCE: Duration = Duration::from_secs(30);
+
 /// Slowest upload that is accepted, in bytes per second.
 const SLOWEST_UPLOAD: u64 = 64 << 10;
+
 /// Slowest copy by the server that is accepted, in bytes per second.
 const SLOWEST_COPY: u64 = 8 << 20;
+
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
+
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
 const MOST_REDIRECTS: usize = 10;
 
 /// The result of a call of `object_store`.
 pub(super) type CallResult<T> = object_store::Result<T>;
+
 tokio::task_local! {
     static CALL: Arc<Call>;
 }
@@ -409,88 +415,6 @@ fn backoff(attempts: u32) -> Duration {
     longest.mul_f64(1.0 - f64::from(now.subsec_nanos() % 1000) / 2000.0)
 }
 
-/// Most concurrent requests to a server that closes each connection. The queue of such a server is often short: Python's
-/// has 5 places, and the system drops connections beyond them for seconds.
-const MOST_CLOSED: usize = 4;
-
-/// Limiter of concurrent requests. Its limit is halved when the store reports too many requests. It grows by one with
-/// each success, like the congestion window of TCP.
-#[derive(Debug)]
-pub(super) struct Limiter {
-    most: usize,
-    state: Mutex<State>,
-    freed: Notify,
-}
-
-#[derive(Debug)]
-struct State {
-    bound: usize,
-    in_flight: usize,
-    /// Time of the last halving. Earlier requests do not show whether the new limit is too high.
-    halved: Option<Instant>,
-    /// True after an answer that left its connection open.
-    keeps_open: bool,
-}
-
-/// Permission for one request.
-pub(super) struct Permit {
-    limiter: Arc<Limiter>,
-    taken: Instant,
-}
-
-impl Limiter {
-    pub(super) fn new(most: usize) -> Self {
-        let state = State { bound: most, in_flight: 0, halved: None, keeps_open: false };
-        Limiter { most, state: Mutex::new(state), freed: Notify::new() }
-    }
-
-    /// Waits until a request is allowed. An urgent request goes beyond the limit and does not wait.
-    pub(super) async fn permit(self: &Arc<Self>, is_urgent: bool) -> Permit {
-        loop {
-            let mut freed = pin!(self.freed.notified());
-            // Registered before the check. Otherwise a permit that becomes free between the check and the wait could be
-            // missed.
-            freed.as_mut().enable();
-            {
-                let mut state = held(&self.state);
-                if is_urgent || state.in_flight < state.bound {
-                    state.in_flight += 1;
-                    return Permit { limiter: self.clone(), taken: Instant::now() };
-                }
-            }
-            freed.await;
-        }
-    }
-}
-
-impl Permit {
-    /// Reports success of the request. Raises a lowered limit by one. `closes` means that the answer closes its connection.
-    /// Servers that do so after some requests are not limited.
-    pub(super) fn succeeded(self, closes: bool) {
-        let mut state = held(&self.limiter.state);
-        state.keeps_open |= !closes;
-        let most = if state.keeps_open { self.limiter.most } else { self.limiter.most.min(MOST_CLOSED) };
-        state.bound = most.min(state.bound + 1);
-        self.limiter.freed.notify_one();
-    }
-
-    /// Reports that the store has too many requests. Halves the limit.
-    pub(super) fn too_many(self) {
-        let mut state = held(&self.limiter.state);
-        if state.halved.is_none_or(|halved| halved < self.taken) {
-            state.bound = (state.bound / 2).max(1);
-            state.halved = Some(Instant::now());
-        }
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        held(&self.limiter.state).in_flight -= 1;
-        self.limiter.freed.notify_one();
-    }
-}
-
 /// Threads for connections. Blocking and computing work runs on the caller's threads.
 const THREADS: usize = 2;
 
@@ -558,38 +482,5 @@ mod tests {
         let mut store = rustls::RootCertStore::empty();
         let (added, ignored) = store.add_parsable_certificates(TLS_SERVER_ROOT_CERTS.iter().cloned());
         assert!(ignored == 0 && added > 100);
-    }
-}
-
-#[cfg(test)]
-mod limiter_tests {
-    use super::*;
-
-    fn permit(limiter: &Arc<Limiter>) -> Permit {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(limiter.permit(false))
-    }
-
-    #[test]
-    fn bound_is_halved_once_for_all_that_was_sent_before() {
-        let limiter = Arc::new(Limiter::new(8));
-        let permits: Vec<_> = (0..8).map(|_| permit(&limiter)).collect();
-        permits.into_iter().for_each(Permit::too_many);
-        assert_eq!(held(&limiter.state).bound, 4);
-        assert_eq!(held(&limiter.state).in_flight, 0);
-        permit(&limiter).too_many();
-        assert_eq!(held(&limiter.state).bound, 2);
-        for bound in [3, 4, 5, 6, 7, 8, 8] {
-            permit(&limiter).succeeded(false);
-            assert_eq!(held(&limiter.state).bound, bound);
-        }
-    }
-
-    #[test]
-    fn bound_is_low_until_an_answer_leaves_its_connection_open() {
-        let limiter = Arc::new(Limiter::new(8));
-        for (closes, bound) in [(true, 4), (true, 4), (false, 5), (true, 6), (false, 7)] {
-            permit(&limiter).succeeded(closes);
-            assert_eq!(held(&limiter.state).bound, bound);
-        }
     }
 }

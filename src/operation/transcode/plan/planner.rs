@@ -1,7 +1,9 @@
 //! Makes the plan of an array: the changes of its values and metadata, step by step, and then their check.
 
-use super::route::{RouteChoice, misfit};
-use super::{BlockShapes, Memory, Plan, PlannedConversion, Planner, SourceArray, change, regrid};
+use super::{
+    BlockShapes, Memory, Plan, PlannedConversion, Planner, SourceArray, keep_bits, metadata, predict, regrid,
+    route::RouteChoice, staging::misfit, values, warnings,
+};
 use crate::array::{ArrayCache, Listing};
 use crate::codec::{ValueConversion, ValueStep};
 use crate::data_type::registered_types;
@@ -45,7 +47,7 @@ impl Planner<'_> {
                 quality::check_room(&self.assemble(listing.clone(), None)?, self.budget)?;
             }
             let (chunks, using) = ((listing.known(), true), (self.budget, self.driver.interrupt()));
-            let kept = change::find_bits((source, change.unpack), chunks, share, using, progress)?;
+            let kept = keep_bits::find_bits((source, change.unpack), chunks, share, using, progress)?;
             self.array.change.keep_bits = Some(kept);
         }
         let mut plan = self.assemble(listing, quantization)?;
@@ -141,7 +143,7 @@ impl Planner<'_> {
         let mut warnings = known_warnings(source, &listing);
         let (mut draft, changed) = self.draft(quantization, &mut warnings)?;
         let is_open = changed.quantization.as_ref().is_some_and(|quantization| quantization.is_open);
-        super::check(&self.array, is_open, &mut draft, &mut warnings)?;
+        metadata::check(&self.array, is_open, &mut draft, &mut warnings)?;
         let (mut documents, mut found) = self.documents(&draft, false)?;
         let written = documents.last().and_then(|(_, document)| document.json.get("fill_value"));
         if source.documents.zarr_format == 3 && written.is_some_and(Json::is_null) {
@@ -160,7 +162,7 @@ impl Planner<'_> {
         let mut job =
             RouteChoice { planner, present, destination: &destination, changed: &changed, elsewhere: 0 }.job()?;
         self.check_blocks(&job)?;
-        let lossy = job.objects().and_then(change::warning);
+        let lossy = job.objects().and_then(warnings::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
         // If readers disagree about a fill value, its interpretation is written once it is an element like others.
         let is_resolved = job.objects().is_some_and(ObjectJob::makes_elements)
@@ -213,11 +215,11 @@ impl Planner<'_> {
                 warnings.push(packed);
             }
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
-            warnings.extend(change::rare_type_warning(&source.pipeline, &to.pipeline));
+            warnings.extend(warnings::rare_type_warning(&source.pipeline, &to.pipeline));
         }
         if let Some(rounding) = &changed.rounding {
             // Elements equal to the fill value are not rounded.
-            warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !change::is_about_name(known));
+            warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known));
             warnings.extend(rounding.warning());
         }
         if !options.predicted().is_empty() {
@@ -251,7 +253,7 @@ impl Planner<'_> {
         let mut draft = Draft::new(source);
         format::set_format(&mut draft, source, options)?;
         let mut changed = self.change(codes, &mut draft)?;
-        warnings.extend(change::unpacked_warning(&changed.change));
+        warnings.extend(values::unpacked_warning(&changed.change));
         self.complete_chain(&mut draft, &changed);
         let element_bytes = self.element_bytes(&draft);
         let regridded = regrid::apply(&mut draft, options, &source.metadata, element_bytes);
@@ -266,12 +268,12 @@ impl Planner<'_> {
         format::set_grid(&mut draft, source)?;
         if options.predict.as_ref().is_some_and(|predict| *predict != Predict::None) {
             // Until the dimensions are found, this checks that there may be some.
-            regrid::predict(&mut draft, source, options)?;
+            predict::predict(&mut draft, source, options)?;
         }
         // A chain of `--codecs` is written as it was given. Any other can need a cast only if the chain or the chunk
         // shape is new.
         if options.codecs.is_none() && (draft.new_chain || options.chunk_shape.is_some()) {
-            regrid::keep_readable(&mut draft)?;
+            predict::keep_readable(&mut draft)?;
         }
         if let Some(Repacking { quantization, .. }) = &mut changed.repacking {
             warnings.extend(quantization::work_around(quantization, &mut draft, true));
@@ -297,10 +299,10 @@ impl Planner<'_> {
         if options.fill_value.is_none() {
             format::mask_by_fill_value(&mut draft)?;
         }
-        warnings.extend(change::raw_warning(source, &draft));
+        warnings.extend(warnings::raw_warning(source, &draft));
         // A repacking reports how far values differ.
         if options.repack.is_none() {
-            warnings.extend(change::rescaled_warning(source, &draft));
+            warnings.extend(warnings::rescaled_warning(source, &draft));
         }
         Ok((draft, changed))
     }
@@ -375,11 +377,11 @@ impl Planner<'_> {
         let keeps_type = quantization.is_some() || options.keep_bits.is_some();
         let (change, absent) = if options.unpack {
             // Unpacking comes first: everything else changes the floats.
-            change::unpack(source, options, draft)?
+            values::unpack(source, options, draft)?
         } else if keeps_type {
             (ValueConversion::default(), source.fill_value.clone())
         } else {
-            change::convert(source, options, draft)?
+            values::convert(source, options, draft)?
         };
         if let Some(codecs) = &options.codecs {
             draft.set_codecs(draft::read_chain(codecs)?);
@@ -389,9 +391,9 @@ impl Planner<'_> {
             if options.codecs.is_some() {
                 refuse_packed(&draft.codecs, "--codecs")?;
             }
-            change::drop_filters(options, draft, &[draft::FIXED_SCALE_OFFSET]);
-            change::refuse_lossy_filters(options, draft)?;
-            change::refuse_bound_codecs(options, draft, [quantization.source, quantization.target])?;
+            values::drop_filters(options, draft, &[draft::FIXED_SCALE_OFFSET]);
+            values::refuse_lossy_filters(options, draft)?;
+            values::refuse_bound_codecs(options, draft, [quantization.source, quantization.target])?;
             let asked = options.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Codecs);
             if asked.is_some_and(QuantizeOptions::knows_missing) {
                 mask_by_nan(draft);
@@ -404,9 +406,9 @@ impl Planner<'_> {
             changed.absent = is_known.then(|| quantization.absent_value());
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
-            change::drop_filters(options, draft, &[draft::FIXED_SCALE_OFFSET, "numcodecs.quantize"]);
-            change::refuse_lossy_filters(options, draft)?;
-            change::keep_bits(&self.array, keep, &mut changed, draft)?;
+            values::drop_filters(options, draft, &[draft::FIXED_SCALE_OFFSET, "numcodecs.quantize"]);
+            values::refuse_lossy_filters(options, draft)?;
+            keep_bits::keep_bits(&self.array, keep, &mut changed, draft)?;
         }
         Ok(changed)
     }
