@@ -10,6 +10,7 @@ pub mod inspect;
 pub mod inspect_preview;
 mod inspect_values;
 pub mod junit;
+pub mod parts;
 pub mod progress;
 pub mod quantity;
 mod quantization;

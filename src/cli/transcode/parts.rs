@@ -12,7 +12,7 @@ use crate::operation::transcode::parts::{
     Engine, Finished, PartitionRequest, PassName, finish, init, partition, print_script, status,
 };
 use crate::operation::{OperationError, RunOptions, TranscodeOptions};
-use crate::report::transcode;
+use crate::report::parts;
 
 const ENGINES: [(&str, Engine); 4] = [
     ("slurm", Engine::Slurm),
@@ -100,8 +100,7 @@ impl PartsArguments {
         if let Some(partitions) = self.partitions {
             let result = init(options, partitions, &*session.progress, &session.interrupt)?;
             session.warn(&result.warnings);
-            session
-                .report(("init", as_json), &result, |style, output| transcode::init(&result).write(style, output))?;
+            session.report(("init", as_json), &result, |style, output| parts::init(&result).write(style, output))?;
             return Ok(ExitStatus::Done);
         }
         check_alone(options)?;
@@ -115,7 +114,7 @@ impl PartsArguments {
             let wanted = PartitionRequest { index: index.counted_from_zero(self.first_index)?, pass: self.pass };
             let result = partition(options, wanted, &*session.progress, &session.interrupt)?;
             session.warn(&result.warnings);
-            let text = |style, output: &mut dyn Write| transcode::part(&result).write(style, output);
+            let text = |style, output: &mut dyn Write| parts::part(&result).write(style, output);
             session.report(("partition", as_json), &result, text)?;
             return Ok(ExitStatus::Done);
         }
@@ -139,7 +138,7 @@ impl PartsArguments {
         };
         session.warn(&found.warnings);
         let found = found.counted_from(self.first_index.unwrap_or(0));
-        session.report(("status", as_json), &found, |style, output| transcode::status(&found).write(style, output))?;
+        session.report(("status", as_json), &found, |style, output| parts::status(&found).write(style, output))?;
         Ok(if found.is_missing_any() { ExitStatus::DataFault } else { ExitStatus::Done })
     }
 }

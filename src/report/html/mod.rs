@@ -2,9 +2,13 @@
 //!
 //! Names and texts of a store are hostile. The macro escapes HTML, and `text` control and direction characters.
 
+mod chart;
 mod comparison;
+mod picture;
 
+use chart::with_units;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use picture::{Pixels, Scale, colour_bar, picture};
 
 use super::block::{Block, Report};
 use super::failure::{grouped, pointer};
@@ -13,7 +17,6 @@ use super::{inspect_preview, quantity, quantity::counted, table::Table, text};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;
 use crate::operation::{ArrayDrawing, PreviewResult, drawing::finite_range};
-use comparison::{Pixels, Scale, colour_bar, picture, with_units};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -295,7 +298,7 @@ fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
                     "."
                 };
                 @let words = ("Histogram of the values", with_units("values", units));
-                (comparison::histogram(histogram, (&[], &[]), words, caption, ids))
+                (chart::histogram(histogram, (&[], &[]), words, caption, ids))
             }
         }
     }
