@@ -347,7 +347,7 @@ pub(super) fn read_repeated(document: &Json, is_attributes: bool, diagnostics: &
 }
 
 #[cfg(test)]
-mod part_tests {
+mod tests {
     use super::*;
     use crate::metadata::array::ArrayDocument;
     use crate::metadata::json::Json;

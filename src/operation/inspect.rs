@@ -4,17 +4,14 @@
 mod chunk;
 mod group;
 mod preview;
-
 #[cfg(test)]
 mod tests;
 mod ways;
 
-use super::description::describe;
-use super::information::{BitSurvey, codes};
-use chunk::{chunk_bytes, inspect_chunk};
-
 use self::ways::{has_missing, suggestion, unpacking};
+use super::description::describe;
 use super::histogram::{Binning, absent, range_of};
+use super::information::{BitSurvey, codes};
 use super::inspect_result::{DimensionInformation, KeptBits, StorageResult};
 use super::open::open_documents;
 use super::quantize::request::{FirstPassScan, FirstPassStats, Measure, Request};
@@ -32,6 +29,7 @@ use crate::engine::listing::{list, scan};
 use crate::engine::{Driver, Fold, Progress};
 use crate::kernel::bit_pairs::{Information, bit_names, leading_bits};
 use crate::metadata::{NodeKind, array::num_elements};
+use chunk::{chunk_bytes, inspect_chunk};
 
 /// Reads an array, or a group and all nodes below it.
 pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<InspectResult> {

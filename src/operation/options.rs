@@ -18,7 +18,6 @@ use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::{CodecMetadata, Json, Object, Separator};
 use crate::store::Location;
-
 pub use crate::store::file::Stream;
 pub use codecs::{chain, complete_typesize, compression};
 pub use pattern::{PathPattern, PatternError, options_for};

@@ -2,8 +2,11 @@
 //!
 //! The rows above use a [`Node`]: a [`Store`], and the prefix of the keys of an array or a group.
 
+mod consolidated_view;
 mod destination;
+mod error;
 pub mod file;
+mod key;
 pub mod local;
 pub mod location;
 pub mod machine;
@@ -13,6 +16,7 @@ mod object;
 mod references;
 #[cfg(feature = "remote")]
 mod remote;
+mod sorted_keys;
 #[cfg(test)]
 pub(crate) mod tests;
 mod zip;
@@ -21,20 +25,20 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use consolidated_view::ConsolidatedScope;
 pub use destination::{Destination, JOURNAL, PLAN, RUN_FOLDER, Relation, clear_run_folder, has_begun, has_run_folder};
 pub use destination::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log};
+pub use error::{RemoteError, StoreError};
+pub use key::{Key, MAX_KEY_BYTES};
 pub use local::{LocalStore, Modes};
 pub use location::{Location, LocationError, RemoteOptions};
-pub use memory::{ConsolidatedScope, MemoryReader, MemoryStore};
-use memory::{SortedKeys, get_or_open, remove_from};
+pub use memory::{MemoryReader, MemoryStore};
 use node::object_name;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
-pub use object::{
-    EntryKind, FolderListing, Key, LinkTarget, MAX_KEY_BYTES, ObjectReader, ObjectWriter, ReadObject, RemoteError,
-    StoreError, WriteObject,
-};
+pub use object::{EntryKind, FolderListing, LinkTarget, ObjectReader, ObjectWriter, ReadObject, WriteObject};
 use object::{PartReader, each_piece, part};
 pub use references::ReferenceStore;
+use sorted_keys::{SortedKeys, get_or_open, remove_from};
 pub use zip::ZipStore;
 
 pub use file::FileFormat;

@@ -11,13 +11,12 @@ use std::cmp::Reverse;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub(super) use existing::{Existing, check_apart};
-
 use crate::array::fault::CleanupFn;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Assignment, Driver, Fingerprint, Journal, journal::JournalError};
 use crate::operation::{FaultClass, OperationError, Result, document, error::help_of};
 use crate::store::{Destination, EntryKind, Key, Node, RUN_FOLDER, StoreError, has_run_folder};
+pub(super) use existing::{Existing, check_apart};
 
 /// Maximum time that an exiting process waits for its last journal entries.
 const PATIENCE: Duration = Duration::from_secs(3);

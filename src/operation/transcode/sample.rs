@@ -10,10 +10,6 @@ mod search;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-pub(crate) use population::SampleSize;
-use population::{Population, spread};
-pub(super) use search::Search;
-
 use super::plan::{self, BlockShapes, Planner, ResolvedPlan, keep_bits};
 use super::{Plan, SourceArray, format::as_source};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
@@ -29,6 +25,9 @@ use crate::operation::{
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
+pub(crate) use population::SampleSize;
+use population::{Population, spread};
+pub(super) use search::Search;
 
 /// Name of the only array in the log of a sample.
 const ARRAY: &str = "/";

@@ -13,13 +13,6 @@ mod script;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use done::DoneParts;
-pub use finish::{Finished, finish};
-pub use init::init;
-pub use partition::{PartitionRequest, partition};
-pub use plan::PassName;
-use plan::{KEY, PartsPlan};
-
 pub use self::script::Engine;
 use self::script::{ScriptedJob, script};
 use super::destination::{check_apart, is_node};
@@ -31,6 +24,12 @@ use crate::operation::open::open_documents;
 use crate::operation::parts_result::PassStatus;
 use crate::operation::{NodePath, OperationError, Result, StatusResult, TranscodeOptions};
 use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
+use done::DoneParts;
+pub use finish::{Finished, finish};
+pub use init::init;
+pub use partition::{PartitionRequest, partition};
+pub use plan::PassName;
+use plan::{KEY, PartsPlan};
 
 /// Returns the node of DEST, to which all parts write.
 fn target(options: &TranscodeOptions) -> Result<Node> {
