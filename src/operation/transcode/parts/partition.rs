@@ -33,7 +33,7 @@ impl PartitionRequest {
     }
 }
 
-/// Runs a part of the job that [`init`](fn@init) planned in DEST, or the rest of it. A completed part is not run again.
+/// Runs a part of the job that [`init`](fn@super::init) planned in DEST, or the rest of it. A completed part is not run again.
 ///
 /// SOURCE, DEST and the resources of the process are from the options. Everything else is from the plan. When this
 /// returns, the output of the part is durable, and DEST records that it is done.
