@@ -201,7 +201,8 @@ pub fn meant_types(name: &str) -> Vec<&'static str> {
 
 /// Returns true if the core or the registry has a name.
 pub(super) fn is_registered(name: &str) -> bool {
-    registered_types().any(|registered| registered == name) || is_raw_name(name)
+    // The entry `r` alone is not a name.
+    registered_types().any(|registered| registered == name && name != "r") || is_raw_name(name)
 }
 
 /// Returns true if a name is `r` and digits.

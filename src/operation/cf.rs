@@ -5,7 +5,7 @@ use super::xarray::{self, FILL_VALUE};
 use super::{Missing, OpenedArray, OperationError, Result};
 use crate::codec::fault::number_value;
 use crate::data_type::{DataType, value_from_json};
-use crate::element::{ElementType, NumberType};
+use crate::element::{ElementType, NumberType, integer_of};
 use crate::kernel::missing::MissingFilter;
 use crate::kernel::unpack::Unpack;
 use crate::metadata::{ArrayMetadata, Json, Number, Object};
@@ -98,7 +98,6 @@ fn float_for(stored: NumberType) -> NumberType {
 /// Declared missing values become NaN. The type is the requested one. By default it is float32 for codes of up to 16
 /// bits and float64 for wider ones.
 pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result<Option<Unpack>> {
-    let attributes = &source.metadata.attributes;
     let codes = source.data_type.number().filter(|number_type| !number_type.is_float());
     let (Some((scale_factor, add_offset)), Some(codes)) = (scale_and_offset(source)?, codes) else {
         return Ok(None);
@@ -109,9 +108,8 @@ pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result
     };
     let asked = floats.map(|asked| asked.number().filter(is_wide).ok_or_else(|| refusal(asked))).transpose()?;
     let floats = asked.unwrap_or(float_for(codes));
-    let declared = declared_type(codes, attributes);
-    let missing = missing_of(attributes).filter_map(|json| json.as_number()?.as_integral_i128());
-    let missing = missing.map(|code| if declared == codes { code } else { wrapped(code, declared) });
+    let declared = declared_type(codes, &source.metadata.attributes);
+    let missing = declared_missing(source, codes).into_iter().map(|bits| integer_of(bits, declared.element()));
     Ok(Some(Unpack::new(declared, floats, scale_factor, add_offset, missing.collect())))
 }
 
@@ -124,16 +122,6 @@ pub(super) fn has_packing(source: &OpenedArray) -> bool {
 pub(super) fn are_packed(data_type: &DataType, metadata: &ArrayMetadata) -> bool {
     data_type.number().is_some_and(|number| !number.is_float())
         && ["scale_factor", "add_offset"].iter().any(|name| metadata.attributes.get(name).is_some())
-}
-
-/// Returns a code as its type represents it: -1 is 255 if bytes are declared unsigned.
-fn wrapped(code: i128, codes: NumberType) -> i128 {
-    match codes.integer_bounds() {
-        Some((least, greatest)) if !(least..=greatest).contains(&code) => {
-            (code - least).rem_euclid(greatest - least + 1) + least
-        }
-        _ => code,
-    }
 }
 
 /// Returns an attribute as a number. `None` if it is missing, and an error of the data if it is something else.
@@ -196,13 +184,11 @@ fn of_attributes(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
     let unsigned = declared_type(number_type, &source.metadata.attributes);
     // Both types have the same bits for a code: 255 is -1 if bytes are declared unsigned.
     let bits = |element| xarray::scalar(number_type, element).or_else(|| xarray::scalar(unsigned, element));
-    missing_of(&source.metadata.attributes).filter_map(bits).collect()
-}
-
-/// The elements of the attributes that declare values missing.
-fn missing_of(attributes: &Object) -> impl Iterator<Item = &Json> {
-    let attributes = [FILL_VALUE, "missing_value"].into_iter().filter_map(|name| attributes.get(name));
-    attributes.flat_map(|json| json.as_array().unwrap_or_else(|| std::slice::from_ref(json)))
+    // The v3 form of a v2 array has its fill value as `_FillValue`. The attribute of its own document counts, too.
+    let own = source.documents.attributes.as_ref().and_then(Json::as_object);
+    let attributes = std::iter::once(&source.metadata.attributes).chain(own);
+    let declared = attributes.flat_map(|of| [FILL_VALUE, "missing_value"].into_iter().filter_map(|name| of.get(name)));
+    declared.flat_map(|json| json.as_array().unwrap_or_else(|| std::slice::from_ref(json))).filter_map(bits).collect()
 }
 
 /// Returns the bits of the fill value. `None` if it does not mean missing values.
@@ -215,7 +201,7 @@ fn of_fill_value(source: &OpenedArray) -> Option<u64> {
 }
 
 /// Returns the type of integers with the signedness that the attribute `_Unsigned` declares (netCDF conventions).
-fn declared_type(stored: NumberType, attributes: &Object) -> NumberType {
+pub(super) fn declared_type(stored: NumberType, attributes: &Object) -> NumberType {
     let unsigned = match attributes.get("_Unsigned").and_then(Json::as_str) {
         Some("true") => true,
         Some("false") => false,

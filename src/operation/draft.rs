@@ -1,13 +1,14 @@
 //! The metadata of the destination: the source's document with the requested changes, and all else as written.
 
 use super::options::complete_typesize;
+use crate::codec::Effect;
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, quantity::counted};
 use crate::metadata::edit::{append_attributes, codecs_json, set_grid_of_part, set_member};
 use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, Object, extension::read_codecs};
 use crate::operation::open::{check_lengths, refusal};
 use crate::operation::{ChangeOptions, OpenedArray, OperationError, Result};
-use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
+use crate::pipeline::{ArrayRepresentation, Codec, CodecKind, Completeness, Pipeline, Stage, codec_kind};
 
 /// The unfinished metadata of DEST.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,14 +140,31 @@ pub(super) fn edit_innermost(codecs: &mut Vec<CodecMetadata>, edit: impl FnOnce(
     *inside = codecs_json(&inner);
 }
 
+/// Returns all codecs of a chain, also those inside shards.
+pub(super) fn flattened(codecs: &[CodecMetadata]) -> Vec<CodecMetadata> {
+    let inside = |codec: &CodecMetadata| flattened(&codec.inner_codecs().unwrap_or_default());
+    codecs.iter().flat_map(|codec| [vec![codec.clone()], inside(codec)].concat()).collect()
+}
+
 /// Returns the names of all codecs of a chain, also inside shards.
 pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
-    let mut names = Vec::new();
-    for codec in codecs {
-        names.push(codec.name.clone());
-        names.extend(codec_names(&codec.inner_codecs().unwrap_or_default()));
-    }
-    names
+    flattened(codecs).into_iter().map(|codec| codec.name).collect()
+}
+
+/// Returns whether `packbits` stores only some bits of an element, those of the type for which it was configured.
+pub(super) fn stores_some_bits(codec: &CodecMetadata) -> bool {
+    codec.name == "packbits" && ["first_bit", "last_bit"].iter().any(|name| codec.member(name).is_some())
+}
+
+/// Returns the greatest change of a number by a compressor that rounds. `None` for other codecs.
+pub(super) fn max_loss(stage: &Stage) -> Option<f64> {
+    if let Codec::Array(codec) = &stage.configuration { codec.max_loss() } else { None }
+}
+
+/// Returns whether a codec does not return every integer.
+pub(super) fn changes_integers(stage: &Stage) -> bool {
+    let is_filter = matches!(stage.configuration.effect(), Effect::Filter { .. } | Effect::BitRound(_));
+    is_filter || max_loss(stage).is_some() || stores_some_bits(&stage.metadata)
 }
 
 /// Returns true if a chain has a codec of this name, also inside shards.

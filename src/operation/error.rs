@@ -25,6 +25,9 @@ pub enum FaultClass {
     Interrupted,
 }
 
+/// The next step for a damaged zip file or reference file.
+pub(super) const COPY_AGAIN: &str = "copy the file again, or name another one";
+
 /// The outcome of an operation.
 pub type Result<T, E = OperationError> = std::result::Result<T, E>;
 
@@ -69,7 +72,9 @@ impl OperationError {
 
     /// Returns the error for a name whose keys the store cannot list.
     pub fn cannot_list(name: impl fmt::Display, error: StoreError) -> Self {
-        Self::environment(format!("`{name}` cannot be listed")).because(error)
+        let help = error.is_data_fault().then_some(COPY_AGAIN);
+        let failed = Self::environment(format!("`{name}` cannot be listed")).because(error);
+        help.into_iter().fold(failed, Self::with_help)
     }
 
     /// Returns the error for a value of an option, `json`, that is not a value of `data_type`.

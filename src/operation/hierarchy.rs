@@ -15,7 +15,7 @@ use super::{ArrayReading, Documents, GroupReading, NodePath, OperationError, Res
 use crate::array::listing::is_document;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::Driver;
-use crate::metadata::consolidated::{CONSOLIDATED_MEMBER, is_copy_of, says_nothing};
+use crate::metadata::consolidated::{CONSOLIDATED_MEMBER, is_copy_of, says_nothing, without_copies};
 use crate::metadata::{Consolidated, Json, NodeKind};
 use crate::store::{ConsolidatedScope, FolderListing, Location, Node};
 
@@ -326,8 +326,14 @@ fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u
     let bytes = folder.read_document(CONSOLIDATED_KEY).ok()??;
     let (document, _) = parse_document(CONSOLIDATED_KEY, &bytes).ok()?;
     let copies = Consolidated::read_v2(&document, &mut faults)?.copies;
-    let mut documents: BTreeMap<_, _> =
-        copies.into_iter().map(|(key, copy)| (key, copy.to_string().into_bytes())).collect();
+    let mut documents: BTreeMap<_, _> = copies
+        .into_iter()
+        .map(|(key, copy)| {
+            // zarr-python adds this member to the copies alone.
+            let document = if key.ends_with(".zgroup") { without_copies(&copy) } else { copy };
+            (key, document.to_string().into_bytes())
+        })
+        .collect();
     // The group reads this document again.
     documents.insert(CONSOLIDATED_KEY.to_owned(), bytes);
     Some(documents)

@@ -19,7 +19,7 @@ use super::stored::{self, opaque_array, refuse_nested_shards, stored_array};
 use super::{
     ArrayDrawing, ArrayReading, ArrayResult, Budget, FaultClass, Histogram, InformationResult, InspectOptions,
     InspectResult, Interrupt, NodePath, Numbers, OpenedArray, OperationError, QuantizeOptions, Result, Stats, Suggest,
-    cf, explain, narrowed, new_driver,
+    explain, narrowed, new_driver,
 };
 use crate::array::{ChunkFault, Listing, Purpose, StoredArray, position};
 use crate::data_type::DataType;
@@ -175,9 +175,7 @@ impl Contents<'_> {
             return Ok(Some(("codes", survey)));
         }
         let Some(numbers) = Numbers::new(&array.data_type) else { return Ok(None) };
-        // No value of `bool` counts as missing.
-        let missing = options.cf.missing.as_ref().filter(|_| array.data_type.number().is_some());
-        let missing = cf::missing_values(array, numbers.number_type(), missing)?;
+        let missing = numbers.missing_of(array, options.cf.missing.as_ref())?;
         let fill_bits = numbers.fill_of(array);
         Ok(Some(("values", BitSurvey::new(self.fold.array.clone(), numbers, &missing, fill_bits, false))))
     }
@@ -207,10 +205,17 @@ impl Contents<'_> {
         }
         let is_readable = if let Some(numbers) = &numbers { self.values(numbers, options, result)? } else { false };
         if let (Some(Suggest::Ways { sample }), true, Some(listing)) = (options.suggest, is_readable, self.listing) {
+            let change = unpacking(self.source, &options.cf);
+            // Whether the array can be quantised at all is checked before anything is read.
+            Request::new(self.source, &change, &QuantizeOptions::default())?;
+            refuse_nested_shards(self.fold.array, &self.source.store)?;
             self.fold.progress.start("sample", None);
-            let tried = self.ways(listing, sample, options);
+            let tried = self.ways(listing, sample, (options, &change));
             self.fold.progress.finish();
-            result.ways = Some(tried?);
+            match tried {
+                Ok(ways) => result.ways = Some(ways),
+                Err(error) => result.warnings.push(finding(error, code::CHUNK_CORRUPT)?),
+            }
         }
         if options.information && is_readable {
             result.information = self.information(options, result)?;
@@ -265,8 +270,7 @@ impl Contents<'_> {
             return Ok(true);
         }
         match self.passes(numbers, options, request.as_ref(), result) {
-            Err(Stop::Fault(fault)) if is_counted => self.found(fault, result).map(|()| false),
-            Err(Stop::Fault(fault)) => Err(explain(fault, &self.fold.array.metadata, &self.source.store, None)),
+            Err(Stop::Fault(fault)) => self.found(fault, result).map(|()| false),
             Err(Stop::Error(error)) => Err(error),
             Ok(()) => Ok(true),
         }

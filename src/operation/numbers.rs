@@ -1,7 +1,7 @@
 //! The elements of an array as numbers for the kernels: unchanged, 0 and 1 for `bool`, float32 for smaller floats.
 
 use super::cf::{missing_values, unpacking};
-use super::{CfOptions, OpenedArray, Result, quantize::FloatType};
+use super::{CfOptions, Missing, OpenedArray, Result, quantize::FloatType};
 use crate::codec::{element_bits, fault::number_value};
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
@@ -51,12 +51,10 @@ impl Numbers {
     /// Returns the numbers of an array as CF readers see them. `None` for a type whose values are not real numbers.
     pub(super) fn as_cf(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>> {
         let Some(mut numbers) = Numbers::new(&source.data_type) else { return Ok(None) };
-        let (stored, mut missing) = (numbers.stored, Vec::new());
-        if source.data_type != DataType::Bool {
-            missing = missing_values(source, stored, options.missing.as_ref())?;
-            if options.unpacks {
-                numbers.unpack = unpacking(source, stored, NumberType::of(ElementType::Float64))?;
-            }
+        let stored = numbers.stored;
+        let mut missing = numbers.missing_of(source, options.missing.as_ref())?;
+        if options.unpacks && source.data_type != DataType::Bool {
+            numbers.unpack = unpacking(source, stored, NumberType::of(ElementType::Float64))?;
         }
         let fill = numbers.stored_fill(source);
         let fill_is_missing = MissingFilter::new(stored, &missing).contains(fill);
@@ -66,6 +64,14 @@ impl Numbers {
         }
         let missing = MissingFilter::new(stored, &missing);
         Ok(Some(Numbers { fill_bits: numbers.fill_of(source), missing, fill_is_missing, ..numbers }))
+    }
+
+    /// Returns the bits of the stored numbers that count as missing. Of `bool`, only listed values do.
+    pub(super) fn missing_of(&self, source: &OpenedArray, missing: Option<&Missing>) -> Result<Vec<u64>> {
+        let is_bool = source.data_type == DataType::Bool;
+        let missing = missing.filter(|missing| !is_bool || **missing != Missing::Auto);
+        let missing = missing_values(source, source.data_type.real_number().unwrap_or(self.stored), missing)?;
+        Ok(missing.into_iter().map(|bits| self.of_bits(bits)).collect())
     }
 
     /// Returns the numbers of a type as float64. `None` if it does not represent every value: integers of 64 bits.
@@ -116,7 +122,11 @@ impl Numbers {
 
     /// Returns the bits of the stored number of an element.
     fn stored_bits(&self, element: &[u8]) -> u64 {
-        let bits = element_bits(element);
+        self.of_bits(element_bits(element))
+    }
+
+    /// Returns the bits of the stored number of an element with these bits.
+    fn of_bits(&self, bits: u64) -> u64 {
         self.table.as_ref().map_or(bits, |(_, values)| look_up(values, bits).to_bits().into())
     }
 

@@ -3,6 +3,7 @@
 //! The reason why there is no node: the path does not exist, or is something else. Also what the user probably meant.
 
 use super::document::{DocumentError, document_help, has_documents, read_documents};
+use super::error::COPY_AGAIN;
 use super::{Documents, NodePath, OperationError, Result, xarray};
 use crate::array::listing::is_document;
 use crate::data_type::{DataType, FillValue};
@@ -185,7 +186,7 @@ pub fn needed_documents(read: Result<Option<Documents>, DocumentError>, node: &N
             .with_help("correct the document there, or restore it from a copy"),
         DocumentError::Store(error) => {
             let help = match node.container() {
-                Some(_) => "copy the file again, or name another one",
+                Some(_) => COPY_AGAIN,
                 None => "put the document in its place",
             };
             let help = Some(help).filter(|_| error.is_data_fault());

@@ -245,7 +245,7 @@ fn group_figures(group: &GroupResult) -> Vec<(&'static str, String, String)> {
     let arrays = ("Arrays", count(group.totals.arrays), String::new());
     let mut figures = vec![arrays, ("Decoded", bytes(logical), String::new())];
     if let Some(stored) = group.totals.bytes_stored {
-        let [.., ratio] = sizes(Some(logical), Some(stored));
+        let [.., ratio] = total_sizes(group);
         let ratio = if ratio.is_empty() { ratio } else { format!("ratio {ratio}") };
         figures.push(("Stored", bytes(stored), ratio));
     }
@@ -270,18 +270,16 @@ fn tree(result: &GroupResult, most: usize) -> Table {
             table.shorten(1, [12, 8, 5, 3].map(cut_to).into_iter().chain([extents(shape)]));
         }
     }
-    let sum = |name: String, logical, stored| {
-        // The other columns have no sum.
-        [name].into_iter().chain(vec![String::new(); 4]).chain(sizes(logical, stored))
-    };
+    // The other columns have no sum.
+    let sum = |name: String, sizes| [name].into_iter().chain(vec![String::new(); 4]).chain(sizes);
     if !rest.is_empty() {
         let all = |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(bytes).reduce(u64::saturating_add);
         let stored = all(|node| node.bytes_stored);
         let name = format!("... and {} more", counted(rest.len() as u64, "node"));
-        table.push_sizes(sum(name, all(|node| node.bytes_logical), stored), vec![stored]);
+        table.push_sizes(sum(name, sizes(all(|node| node.bytes_logical), stored)), vec![stored]);
     }
     if result.totals.arrays > 1 {
-        table.push(sum("total".to_owned(), Some(result.totals.bytes_logical), result.totals.bytes_stored), None);
+        table.push(sum("total".to_owned(), total_sizes(result)), None);
     }
     table
 }
@@ -344,6 +342,14 @@ fn row(node: &NodeResult, root: &str) -> Vec<String> {
     ];
     cells.extend(sizes(node.bytes_logical, node.bytes_stored));
     cells
+}
+
+/// Returns the sizes of all arrays. Without a ratio if the decoded size of a stored array is unknown.
+fn total_sizes(GroupResult { totals, nodes, .. }: &GroupResult) -> [String; 3] {
+    let [decoded, stored, ratio] = sizes(Some(totals.bytes_logical), totals.bytes_stored);
+    let is_unknown =
+        |node: &NodeResult| node.bytes_logical.is_none() && node.bytes_stored.is_some_and(|bytes| bytes > 0);
+    [decoded, stored, if nodes.iter().any(is_unknown) { String::new() } else { ratio }]
 }
 
 /// Returns decoded bytes, stored bytes, and their ratio.

@@ -54,30 +54,35 @@ impl Coder for Zstd {
         out.contexts.with(|kept: &mut ZstdContexts| {
             // A context keeps its parameters from frame to frame, so they are set only if they differ. It is taken out,
             // because after an error here its parameters are unknown.
-            let (current, mut context) = match kept.encode.take() {
-                Some((current, context)) => (Some(current), context),
-                None => (None, CCtx::try_create().ok_or(CodecError::memory(0))?),
-            };
+            let (current, context) = kept.encode.take().unzip();
+            let mut context = context.or_else(CCtx::try_create).ok_or(CodecError::memory(0))?;
+            let fault = |code| CodecError::encode(zstd_safe::get_error_name(code));
             if current != Some(*self) {
-                context.reset(ResetDirective::SessionAndParameters).map_err(encode_fault)?;
-                context.set_parameter(CParameter::CompressionLevel(self.level)).map_err(encode_fault)?;
-                context.set_parameter(CParameter::ChecksumFlag(self.checksum)).map_err(encode_fault)?;
+                context.reset(ResetDirective::SessionAndParameters).map_err(fault)?;
+                context.set_parameter(CParameter::CompressionLevel(self.level)).map_err(fault)?;
+                context.set_parameter(CParameter::ChecksumFlag(self.checksum)).map_err(fault)?;
             }
             let (_, context) = kept.encode.insert((*self, context));
             reserve(out.bytes, zstd_safe::compress_bound(decoded.len()))?;
-            context.compress2(out.bytes, decoded).map(drop).map_err(encode_fault)
+            context.compress2(out.bytes, decoded).map(drop).map_err(fault)
         })
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let claimed = content_bound(encoded, out.allowed)?;
-        reserve(out.bytes, claimed.min(out.allowed.limit()))?;
+        let (claimed, limit) = (content_bound(encoded, out.allowed)?, out.allowed.limit());
+        reserve(out.bytes, claimed.min(limit))?;
         out.contexts.with(|kept: &mut ZstdContexts| {
-            let context = match &mut kept.decode {
-                Some(context) => context,
-                none => none.insert(DCtx::try_create().ok_or(CodecError::memory(0))?),
-            };
-            context.decompress(out.bytes, encoded).map(drop).map_err(|code| decode_fault(code, out.allowed))
+            let mut context = kept.decode.take().or_else(DCtx::try_create).ok_or(CodecError::memory(0))?;
+            let found = context.decompress(out.bytes, encoded).map_err(usize::wrapping_neg);
+            kept.decode = Some(context);
+            // The buffer may be larger, after another chunk. What is said of a damaged one must not depend on this.
+            match found {
+                Ok(size) if size <= limit => Ok(()),
+                Ok(_) | Err(TOO_SMALL) if claimed > limit => Err(CodecError::too_long(out.allowed)),
+                // A frame is longer than its header says.
+                Ok(_) | Err(TOO_SMALL) => Err(decode_fault(ZSTD_ErrorCode::ZSTD_error_corruption_detected as usize)),
+                Err(number) => Err(decode_fault(number)),
+            }
         })
     }
 
@@ -114,15 +119,16 @@ pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
     encoder as u64 + DECODER
 }
 
-/// Returns the error of a decoder's code, which is the negated number of a `ZSTD_ErrorCode`.
-fn decode_fault(code: usize, bound: BytesSize) -> CodecError {
-    let reason = zstd_safe::get_error_name(code);
-    match code.wrapping_neg() {
-        number if number == ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize => CodecError::too_long(bound),
-        number if number == ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize => CodecError::memory(0),
-        number if number == ZSTD_ErrorCode::ZSTD_error_checksum_wrong as usize => {
-            CodecError::Checksum(format!("wrong checksum: {reason}"))
-        }
+const TOO_SMALL: usize = ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize;
+
+/// Returns the error of a decoder for the number of a `ZSTD_ErrorCode`.
+fn decode_fault(number: usize) -> CodecError {
+    const MEMORY: usize = ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize;
+    const CHECKSUM: usize = ZSTD_ErrorCode::ZSTD_error_checksum_wrong as usize;
+    let reason = zstd_safe::get_error_name(number.wrapping_neg());
+    match number {
+        MEMORY => CodecError::memory(0),
+        CHECKSUM => CodecError::Checksum(format!("wrong checksum: {reason}")),
         _ => CodecError::corrupt(reason),
     }
 }
@@ -159,10 +165,6 @@ fn content_bound(encoded: &[u8], bound: BytesSize) -> Result<usize, CodecError> 
     Ok(usize::try_from(claimed).unwrap_or(usize::MAX))
 }
 
-fn encode_fault(code: usize) -> CodecError {
-    CodecError::encode(zstd_safe::get_error_name(code))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,6 +182,24 @@ mod tests {
                 let held = held as u64;
                 assert!(held <= context_bytes(level, size as u64), "{level} {size}: {held}");
             }
+        }
+    }
+    #[test]
+    fn frame_that_is_longer_than_its_header_says_is_the_same_fault_in_any_buffer() {
+        let (mut contexts, mut encoded, allowed) = (Contexts::default(), Vec::new(), BytesSize::Fixed(200));
+        let zstd = Zstd { level: 1, checksum: false };
+        let mut out = Output { bytes: &mut encoded, allowed, contexts: &mut contexts };
+        zstd.encode(&(0..200).collect::<Vec<u8>>(), &mut out).unwrap();
+        assert_eq!(encoded[5], 200);
+        for (claimed, expected) in [(150, "corrupt"), (200, "expected 100 decoded bytes")] {
+            encoded[5] = claimed;
+            let allowed = BytesSize::Fixed(if claimed == 200 { 100 } else { 200 });
+            let faults = [0, 1000].map(|capacity| {
+                let mut bytes = Vec::with_capacity(capacity);
+                let mut out = Output { bytes: &mut bytes, allowed, contexts: &mut contexts };
+                zstd.decode(&encoded, &mut out).unwrap_err().to_string()
+            });
+            assert!(faults[0] == faults[1] && faults[0].contains(expected), "{faults:?}");
         }
     }
 }

@@ -155,15 +155,15 @@ impl Comparison<'_> {
         array.map_err(|error| Unread { side: Some(side), key: None, error })
     }
 
-    /// Returns data that cannot be read or compared as not equal. What a store cannot read is a failure, too. An error
-    /// that is of neither stays an error.
+    /// Returns data that cannot be read or compared as not equal. What a store cannot read is a failure, too, and so is an
+    /// array for which there is too little memory.
     fn not_read(&self, path: &str, unread: Unread, failures: &mut Failures) -> Result<AgainstNode> {
         let Unread { side, key, error } = unread;
         let reason = error.in_one_line();
         match (error.class(), side) {
             (FaultClass::Data, _) => {}
-            (FaultClass::Environment, Some(side)) => {
-                let node_path = NodePath::new(self.store_of(side), Some(&self.in_store(path)))?;
+            (FaultClass::Environment, side) => {
+                let node_path = NodePath::new(self.store_of(side.unwrap_or(0)), Some(&self.in_store(path)))?;
                 let key = key.map(|key| node_path.key(&key));
                 failures.push(Some(&node_path.store), Some(&node_path.path), key, error);
             }

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use crate::codec::fault::number_value;
-use crate::data_type::{DataType, TimeType};
+use crate::data_type::{DataType, Field, TimeType};
 use crate::diagnostic::quantity::counted;
 use crate::element::{ElementType, NumberType, element_bits, integer_of};
 use crate::operation::Numbers;
@@ -31,6 +31,10 @@ pub(crate) struct Comparer {
     widenings: Option<(Numbers, Numbers)>,
     /// The steps of times of two units, as multiples of the smaller one. Equal bytes are other times then.
     steps: Option<[i128; 2]>,
+    /// The comparisons of the fields of structs.
+    fields: Vec<Comparer>,
+    /// True if equal bytes are equal values.
+    is_bytewise: bool,
     tolerance: Tolerance,
 }
 
@@ -88,14 +92,17 @@ impl Comparer {
         let forms = (form(a), form(b));
         let are_raw = a.raw_size().is_some() && a.raw_size() == b.raw_size();
         let steps = steps(a, b);
-        // `structured` is the old name of `struct`.
-        let are_structs = matches!((a, b), (DataType::Struct(a), DataType::Struct(b)) if a.fields == b.fields);
-        let are_alike = a == b || are_raw || are_structs || are_padded(a, b) || steps.is_some();
+        let fields = match (a, b) {
+            (DataType::Struct(a), DataType::Struct(b)) => paired(&a.fields, &b.fields, tolerance)?,
+            _ => Vec::new(),
+        };
+        let are_alike = a == b || are_raw || !fields.is_empty() || are_padded(a, b) || steps.is_some();
         if (forms.0.is_none() || forms.1.is_none()) && !are_alike {
             return Err(not_compared());
         }
         let widenings = Numbers::as_f64(a).zip(Numbers::as_f64(b));
-        Ok(Comparer { forms, sizes, widenings, steps, tolerance })
+        let is_bytewise = forms.0 == forms.1 && steps.is_none() && fields.iter().all(|field| field.is_bytewise);
+        Ok(Comparer { forms, sizes, widenings, steps, fields, is_bytewise, tolerance })
     }
 
     /// Compares the elements of two slices, which contain the same number.
@@ -138,7 +145,7 @@ impl Comparer {
 
     /// True if the bytes say that elements are equal.
     fn is_same(&self, a: &[u8], b: &[u8]) -> bool {
-        self.forms.0 == self.forms.1 && self.steps.is_none() && a == b
+        self.is_bytewise && a == b
     }
 
     fn element(&self, index: usize, a: &[u8], b: &[u8], compared: &mut Compared) {
@@ -160,6 +167,16 @@ impl Comparer {
                     return;
                 }
                 (difference, difference.map(|difference| difference.to_f64() / length))
+            }
+            _ if !self.fields.is_empty() => {
+                let (mut of_fields, mut rest) = (Compared::default(), (a, b));
+                for field in &self.fields {
+                    let (a, b) = (rest.0.split_at(field.sizes.0), rest.1.split_at(field.sizes.1));
+                    field.element(index, a.0, b.0, &mut of_fields);
+                    rest = (a.1, b.1);
+                }
+                let Some(greatest) = of_fields.greatest else { return };
+                (greatest.difference, of_fields.relative)
             }
             // Zeros pad the elements of two lengths.
             _ if self.steps.is_none() && without_padding(a) == without_padding(b) => return,
@@ -208,6 +225,14 @@ impl Difference {
             Difference::Float(difference) => difference,
         }
     }
+}
+
+/// Pairs the fields of two structs by their order. Fails if their names differ, or the fields cannot be compared.
+fn paired(a: &[Field], b: &[Field], tolerance: Tolerance) -> Result<Vec<Comparer>, String> {
+    if !a.iter().map(|field| &field.name).eq(b.iter().map(|field| &field.name)) {
+        return Err("structs with other fields are not compared".to_owned());
+    }
+    a.iter().zip(b).map(|(a, b)| Comparer::new(&a.data_type, &b.data_type, tolerance)).collect()
 }
 
 fn form(data_type: &DataType) -> Form {

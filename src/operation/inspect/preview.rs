@@ -1,9 +1,8 @@
 //! The picture of `--preview`, a two-dimensional slice reduced to pixels. Also the numbers for the pictures of
 //! `--report`, from a bounded number of chunks.
 
-use super::{Contents, finding};
+use super::{Contents, Stop};
 use crate::array::{ChunkFault, StoredArray};
-use crate::diagnostic::code;
 use crate::metadata::{ArrayMetadata, array::num_elements};
 use crate::operation::drawing::finite_range;
 use crate::operation::histogram::{BINS, Binning, absent, range_of};
@@ -28,29 +27,28 @@ impl Contents<'_> {
     pub(super) fn preview(&self, numbers: &Numbers, wanted: &PreviewOptions, result: &mut ArrayResult) -> Result<()> {
         let at = indices(&self.source.metadata, &self.source.store, &wanted.at)?;
         let draw = |size| self.draw(numbers, &slice(&self.source.metadata, &at, size));
-        for (size, drawn) in [(wanted.picture, &mut result.preview), (wanted.image, &mut result.image)] {
-            match size.map(draw).transpose() {
-                Ok(picture) => *drawn = picture,
-                Err(error) => {
-                    // The other picture is of the same slice, and would give the same finding again.
-                    result.warnings.push(finding(error, code::CHUNK_CORRUPT)?);
-                    break;
-                }
-            }
+        let pictures = wanted.picture.map(draw).transpose().and_then(|picture| {
+            result.preview = picture;
+            wanted.image.map(draw).transpose()
+        });
+        match pictures {
+            Ok(image) => result.image = image,
+            // The other picture is of the same slice, and would give the same finding again.
+            Err(Stop::Fault(fault)) => self.found(fault, result)?,
+            Err(Stop::Error(error)) => return Err(error),
         }
         Ok(())
     }
 
-    /// Reads a slice. An error of the data if a chunk cannot be read.
-    fn draw(&self, numbers: &Numbers, slice: &Slice) -> Result<PreviewResult> {
-        let (array, store) = (self.fold.array, &self.source.store);
+    /// Reads a slice.
+    fn draw(&self, numbers: &Numbers, slice: &Slice) -> Result<PreviewResult, Stop> {
+        let array = self.fold.array;
         let mut objects = slice.objects(array);
         if objects.len() > MOST_PROBED {
-            objects = objects.common(&listed(self.source, self.fold.driver)?.present);
+            objects = objects.common(&listed(self.source, self.fold.driver).map_err(Stop::Error)?.present);
         }
         let reader = SliceReader::new(slice, self.source, numbers);
-        let values = reader.read(self.fold, "preview", &objects);
-        let mut values = values.map_err(|fault| explain(fault, &array.metadata, store, None))?;
+        let mut values = reader.read(self.fold, "preview", &objects).map_err(Stop::Fault)?;
         let is_mean = slice.sides[1].is_mean;
         values.iter_mut().filter(|value| !is_mean && value.is_infinite()).for_each(|value| *value = f64::NAN);
         let (min, max) = finite_range(&values).unzip();

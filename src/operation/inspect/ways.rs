@@ -17,7 +17,7 @@ use crate::operation::transcode::{
 use crate::operation::{
     Budget, CfOptions, ChangeOptions, Compression, Draft, FaultClass, InspectOptions, KeepBits, Missing, Numbers,
     OpenedArray, OperationError, Predict, Quantization, QuantizeOptions, Result, Stats, StatsResult, cf, explain,
-    new_driver, options, stored::refuse_nested_shards, stored_array,
+    new_driver, options, stored_array,
 };
 
 /// The types that cover the range of all values.
@@ -37,11 +37,12 @@ type Candidate = (String, Result<(ChangeOptions, String), &'static str>);
 
 impl Contents<'_> {
     /// Draws the sample and tries each way on it.
-    pub(super) fn ways(&self, listing: &Listing, wanted: Option<u64>, options: &InspectOptions) -> Result<WaysResult> {
-        // Whether the array can be quantised at all is checked before anything is read.
-        let change = unpacking(self.source, &options.cf);
-        Request::new(self.source, &change, &QuantizeOptions::default())?;
-        refuse_nested_shards(self.fold.array, &self.source.store)?;
+    pub(super) fn ways(
+        &self,
+        listing: &Listing,
+        wanted: Option<u64>,
+        (options, change): (&InspectOptions, &ChangeOptions),
+    ) -> Result<WaysResult> {
         let sampler = Sampler { budget: Budget::new(&options.common), driver: self.fold.driver };
         let source = as_source(self.source.clone());
         let size = wanted.map_or(SampleSize::ByDefault, SampleSize::Chunks);
@@ -53,14 +54,15 @@ impl Contents<'_> {
         let mut result = WaysResult { sample: sample_result, bytes_stored, compress, ways: Vec::new(), values };
         // Differences are tried on the codes of the previous way, which is the same without them.
         let mut before = None;
-        let (candidates, bytes) = (self.candidates(&result.values, missing, &change)?, result.sample.bytes_read);
+        let (candidates, bytes) = (self.candidates(&result.values, missing, change)?, result.sample.bytes_read);
         self.fold.progress.start("ways", Some(bytes.saturating_mul(candidates.len() as u64)));
         for (name, change) in candidates {
             self.fold.driver.interrupt().check()?;
             let tried = change.map_err(OperationError::data).and_then(|(mut change, words)| {
-                let mut quantization = None;
+                // A way that fails leaves no codes to the next one.
+                let (known, mut quantization) = (before.take(), None);
                 if change.predict.take().is_some() {
-                    quantization = before.take();
+                    quantization = known;
                     let attempt =
                         Attempt { sampler, sample: &sample, options: &change, resolved: quantization.as_ref() };
                     let found = attempt.best_dimensions(self.source)?;

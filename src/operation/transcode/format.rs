@@ -164,8 +164,10 @@ fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
         return Err(OperationError::data(message).with_help("the array can be copied as Zarr v2"));
     }
     let is_mixed = draft.codecs.iter().any(|codec| matches!(codec.view, Some(View::BigEndianFields(_))));
-    // In v3 a filter encodes values, in whatever order their bytes are stored.
-    draft.codecs.iter_mut().for_each(|codec| codec.view = None);
+    // In v3 a filter encodes values, in whatever order their bytes are stored. Without `astype`, the newest zarr-python
+    // takes what a filter of big-endian numbers encodes for little-endian.
+    let explicit = |codec: &CodecMetadata| CodecMetadata { view: None, ..with_astype(codec) };
+    draft.keep_codecs(draft.codecs.iter().map(explicit).collect());
     // zarr-python 3.1.6 and the newest read different values from big-endian input of `numcodecs.quantize`, with any
     // `dtype`. Fields have one byte order.
     if is_mixed || draft.codecs.iter().any(|codec| codec.name == "numcodecs.quantize") {
@@ -496,9 +498,20 @@ fn set_chain(document: &mut Json, chain: &V2Chain, before: Option<&V2Chain>) {
     }
 }
 
+/// Returns a codec with the `astype` that a filter of big-endian numbers has if it is left out.
+fn with_astype(codec: &CodecMetadata) -> CodecMetadata {
+    let is_typed = ["numcodecs.delta", draft::FIXED_SCALE_OFFSET].contains(&codec.name.as_str());
+    let dtype = codec.member("dtype").filter(|dtype| dtype.as_str().is_some_and(|text| text.starts_with('>')));
+    let mut codec = codec.clone();
+    if let (Some(dtype), true, None) = (dtype.cloned(), is_typed, codec.member("astype")) {
+        codec.configuration.get_or_insert_default().insert("astype", dtype);
+    }
+    codec
+}
+
 /// Returns whether two chains are the same, also in members that v3 does not have.
 pub(crate) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| with_astype(a).same_value(&with_astype(b)))
 }
 
 /// Replaces the findings about such members in v2 by those about their form in v3.

@@ -15,8 +15,7 @@ use super::{Plan, Source};
 use crate::engine::{Fingerprint, journal::digest};
 use crate::metadata::{Json, Object};
 use crate::operation::{
-    ChangeOptions, CompressionResult, FirstPassStats, OpenedArray, OperationError, PathPattern, Quantization, Result,
-    TranscodeOptions,
+    ChangeOptions, CompressionResult, OpenedArray, OperationError, PathPattern, Quantization, Result, TranscodeOptions,
 };
 use crate::store::Node;
 
@@ -117,9 +116,8 @@ impl SealedPlan {
         if store == self.store { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
     }
 
-    /// Applies the changes of the plan to the arrays of SOURCE. `surveys` has the results of a first pass by array
-    /// number, for arrays that are not resolved. Fails if the plan is for other arrays.
-    pub(super) fn apply(&self, source: &mut Source, mut surveys: BTreeMap<usize, FirstPassStats>) -> Result<()> {
+    /// Applies the changes of the plan to the arrays of SOURCE. Fails if the plan is for other arrays.
+    pub(super) fn apply(&self, source: &mut Source) -> Result<()> {
         self.check_source(&source.node)?;
         source.spared.clone_from(&self.spared);
         let arrays = &mut source.arrays;
@@ -129,11 +127,10 @@ impl SealedPlan {
         if !is_same || found != self.source {
             return Err(self.differs("SOURCE has changed since the plan was sealed"));
         }
-        for (number, (array, sealed)) in arrays.iter_mut().zip(&self.arrays).enumerate() {
+        for (array, sealed) in arrays.iter_mut().zip(&self.arrays) {
             array.change = sealed.change.clone();
             array.resolved = (!sealed.is_open()).then(|| sealed.resolved.clone());
             array.compression.clone_from(&sealed.compression);
-            array.surveyed = surveys.remove(&number);
         }
         Ok(())
     }

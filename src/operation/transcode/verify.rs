@@ -359,6 +359,7 @@ impl Comparison {
             (Some(ValueStep::Quantize(_) | ValueStep::KeepBits(_)), _) => (unchanged, true, None),
             _ => {
                 let read_back = if is_exact { unchanged } else { conversion::round_trip(chain, kept) };
+                let absent = absent.filter(|_| !is_exact);
                 (read_back, false, absent.and_then(|absent| conversion::round_trip(chain, 0).run_alone(absent)))
             }
         };

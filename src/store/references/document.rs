@@ -118,7 +118,7 @@ fn json<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Result<T, String> {
 
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it by value")]
 fn no_json(error: serde_json::Error) -> String {
-    format!("it is not JSON ({error})")
+    if error.is_data() { format!("it has another form ({error})") } else { format!("it is not JSON ({error})") }
 }
 
 /// Replaces the templates `{{name}}` in a URL.

@@ -53,9 +53,13 @@ impl MissingFilter {
     /// Binds it to the bit patterns of the values. They are compared as numbers: -0.0 equals 0.0, and NaN equals
     /// nothing.
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
+        let is_zero = |bits: &u64| number_type.small_float().is_some_and(|float| float.to_f64(*bits) == Some(0.0));
+        // Small floats are compared as integers, so both zeros are listed.
+        let patterns = if missing.iter().any(is_zero) { 1_u64 << (8 * number_type.size()) } else { 0 };
+        let zeros: Vec<u64> = (0..patterns).filter(is_zero).collect();
         with_element!(number_type.element(), T => {
             let mut distinct: Vec<T> = Vec::new();
-            for value in missing.iter().map(|bits| T::from_bits64(*bits)) {
+            for value in missing.iter().chain(&zeros).map(|bits| T::from_bits64(*bits)) {
                 // An element that equals two entries would be counted twice.
                 if !distinct.contains(&value) {
                     distinct.push(value);

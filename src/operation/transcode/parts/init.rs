@@ -10,7 +10,7 @@ use crate::array::{ChunkSet, Interrupt};
 use crate::element::NumberType;
 use crate::engine::{Progress, listing};
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
-use crate::operation::transcode::{JobPlan, Plan, SealedPlan, Source};
+use crate::operation::transcode::{JobPlan, Plan, SealedPlan, Source, SourceArray};
 use crate::operation::{
     Budget, FirstPass, FirstPassStats, OperationError, Request, Result, TranscodeOptions, new_driver, stored_array,
 };
@@ -161,7 +161,7 @@ impl PartsJob<'_> {
         let PartsJob { plan, options, interrupt, .. } = self;
         let budget = Budget::new(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
-        let source = Source::taken(options, |source| plan.apply(source, BTreeMap::new()), &driver)?;
+        let source = Source::taken(options, |source| plan.apply(source), &driver)?;
         let (mut found, mut bytes_read) = (Vec::new(), 0_u64);
         for number in plan.sealed.open_arrays() {
             let array = &source.arrays[number];
@@ -209,9 +209,16 @@ impl PartsJob<'_> {
         options.run.common.max_memory = Some(plan.budget_bytes);
         options.run.common.threads = NonZeroUsize::new(plan.threads);
         let tell = |source: &mut Source| {
-            let type_of = |array: usize| source.arrays.get(array)?.opened.data_type.number();
-            let surveys = merged(found.values().flatten(), type_of);
-            plan.apply(source, surveys)
+            plan.apply(source)?;
+            // Packed integers are unpacked before their range is determined.
+            let type_of = |array: usize| {
+                let SourceArray { opened, change, .. } = source.arrays.get(array)?;
+                Some(Request::new(opened, change, change.quantize.as_ref()?).ok()?.float.0)
+            };
+            for (array, survey) in merged(found.values().flatten(), type_of) {
+                source.arrays[array].surveyed = Some(survey);
+            }
+            Ok(())
         };
         let job = JobPlan::new(&options, tell, |_| true, self.progress, self.interrupt)?;
         job.check_room()?;

@@ -10,7 +10,6 @@ mod partition;
 mod plan;
 mod script;
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 pub use self::script::Engine;
@@ -74,7 +73,7 @@ struct PartsJob<'a> {
 impl PartsJob<'_> {
     /// Plans the arrays with some numbers again. The result must be the sealed plan.
     fn plan_again(&self, is_wanted: impl Fn(usize) -> bool + Copy) -> Result<JobPlan<'_>> {
-        let apply = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
+        let apply = |source: &mut Source| self.plan.apply(source);
         let job = JobPlan::new(&self.options, apply, is_wanted, self.progress, self.interrupt)?;
         job.check_same(&self.plan.sealed, is_wanted)?;
         Ok(job)

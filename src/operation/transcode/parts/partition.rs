@@ -1,6 +1,5 @@
 //! `--partition`: one numbered part of a job.
 
-use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Instant;
 
@@ -75,7 +74,7 @@ pub fn partition(
     let done = job.done.parts(pass)?;
     let Some(bounds) = pass.part(wanted.index).filter(|_| !done.contains(wanted.index)) else {
         // Fails if SOURCE's documents have changed since the plan was sealed.
-        let apply = |source: &mut Source| job.plan.apply(source, BTreeMap::new());
+        let apply = |source: &mut Source| job.plan.apply(source);
         Source::taken(&job.options, apply, &new_driver(1, interrupt)?)?;
         return Ok(result);
     };

@@ -1,7 +1,6 @@
 //! The plan of a job in parts in DEST: the sealed plan, and the boundaries of its parts (`zarrcast.parts/6`).
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ use crate::engine::Job;
 use crate::metadata::Json;
 use crate::operation::transcode::sealed::{document_of, read_document};
 use crate::operation::transcode::{Plan, SealedPlan, Source, cannot_write};
-use crate::operation::{FirstPassStats, OperationError, Result, TranscodeOptions};
+use crate::operation::{OperationError, Result, TranscodeOptions};
 use crate::store::Node;
 
 /// The key of the plan in DEST.
@@ -175,10 +174,9 @@ pub(crate) fn present_of(arrays: &[Plan]) -> Option<Vec<(ChunkSet, u64)>> {
 }
 
 impl PartsPlan {
-    /// Applies the changes of the plan to the arrays of SOURCE. Also sets their stored chunks, and the results of the
-    /// first pass by array number.
-    pub(crate) fn apply(&self, source: &mut Source, surveys: BTreeMap<usize, FirstPassStats>) -> Result<()> {
-        self.sealed.apply(source, surveys)?;
+    /// Applies the changes of the plan to the arrays of SOURCE. Also sets their stored chunks.
+    pub(crate) fn apply(&self, source: &mut Source) -> Result<()> {
+        self.sealed.apply(source)?;
         for (array, (present, bytes)) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
             let (present, present_bytes) = (present.clone(), *bytes);
             array.listing = Some(Listing { present, present_bytes, ..Listing::default() });

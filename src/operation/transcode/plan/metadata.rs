@@ -102,6 +102,7 @@ pub(super) fn check(array: &SourceArray, open: bool, draft: &mut Draft, warnings
         return Ok(());
     }
     let (_, pipeline, mut found) = draft::build(draft)?;
+    values::refuse_lossy_codecs(options, &pipeline)?;
     if draft.data_type != source.data_type && draft.data_type.number().is_some() {
         found.extend(DataType::read(&draft.data_type.to_metadata()).into_iter().flat_map(|read| read.notes));
     }

@@ -175,8 +175,9 @@ impl Planner<'_> {
             // The first pass may have left chunks here, which the job need not read again.
             job.transfer.source.cache = self.own_cache.clone();
         }
-        // A job in parts has listed the sizes, and its parts may read a chunk again that one run reads once.
-        let is_given = self.array.listing.is_some() && job.read_amplification() > 1.0;
+        // A job in parts has listed the sizes, and its parts may read an object again that one run reads once.
+        let reads_again = job.read_amplification() > 1.0 || job.objects().is_some_and(ObjectJob::moves_subchunks);
+        let is_given = self.array.listing.is_some() && reads_again;
         let has_sizes = is_given || self.asks_for_sizes()?;
         Ok(Plan {
             number: self.array.number,
@@ -300,6 +301,9 @@ impl Planner<'_> {
             format::mask_by_fill_value(&mut draft)?;
         }
         warnings.extend(warnings::raw_warning(source, &draft));
+        if changed.quantization.is_none() && changed.repacking.is_none() {
+            warnings.extend(warnings::shards_warning(source, &draft));
+        }
         // A repacking reports how far values differ.
         if options.repack.is_none() {
             warnings.extend(warnings::rescaled_warning(source, &draft));
@@ -392,7 +396,6 @@ impl Planner<'_> {
                 refuse_packed(&draft.codecs, "--codecs")?;
             }
             values::drop_filters(options, draft, &[draft::FIXED_SCALE_OFFSET]);
-            values::refuse_lossy_filters(options, draft)?;
             values::refuse_bound_codecs(options, draft, [quantization.source, quantization.target])?;
             let asked = options.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Codecs);
             if asked.is_some_and(QuantizeOptions::knows_missing) {
@@ -407,7 +410,6 @@ impl Planner<'_> {
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
             values::drop_filters(options, draft, &[draft::FIXED_SCALE_OFFSET, "numcodecs.quantize"]);
-            values::refuse_lossy_filters(options, draft)?;
             keep_bits::keep_bits(&self.array, keep, &mut changed, draft)?;
         }
         Ok(changed)

@@ -8,7 +8,7 @@
 use super::regrid::Names;
 use crate::codec::Effect;
 use crate::metadata::{CodecMetadata, Json, Object, v2};
-use crate::operation::draft::{DELTA, PCODEC, build, has_differences, innermost};
+use crate::operation::draft::{DELTA, PCODEC, build, changes_integers, has_differences, innermost};
 use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Pipeline, Representation, Stage};
 
@@ -40,6 +40,13 @@ pub(super) fn predict(draft: &mut Draft, source: &OpenedArray, options: &ChangeO
         return Err(refusal("it stores no integers of 8, 16, 32 or 64 bits")
             .with_help("differences are exact for integers only: add --max-error, --step or --quantize for floats"));
     };
+    if let Some(lossy) = chain.stages[first..].iter().find(|stage| changes_integers(stage)) {
+        return Err(refusal(&format!(
+            "`{}` changes integers, and these changes of differences would add up",
+            lossy.metadata.name
+        ))
+        .with_help("leave --predict out, or give a chain without this codec by --codecs"));
+    }
     let restores = chain.stages.iter().any(|stage| stage.metadata.name == PCODEC);
     let codecs = differences(&dtype, chain.input.shape.len(), &dimensions, restores);
     if !codecs.is_empty() {
@@ -53,7 +60,9 @@ pub(super) fn predict(draft: &mut Draft, source: &OpenedArray, options: &ChangeO
 pub(crate) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
     let innermost = innermost(pipeline);
     let has_differences = innermost.stages.iter().any(|stage| stage.metadata.name == DELTA);
-    if has_differences || codes(innermost).is_none() { Vec::new() } else { pipeline.innermost_chunk_shape() }
+    let are_exact = |(first, _): (usize, Json)| !innermost.stages[first..].iter().any(changes_integers);
+    let is_possible = !has_differences && codes(innermost).is_some_and(are_exact);
+    if is_possible { pipeline.innermost_chunk_shape() } else { Vec::new() }
 }
 
 /// Returns the index in a chain after all casts, where elements are integers, and the numpy name of their type.

@@ -12,7 +12,7 @@ use crate::metadata::{CodecMetadata, Json};
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
 use crate::operation::xarray::{self, FILL_VALUE};
 use crate::operation::{ChangeOptions, Draft, FloatType, Numbers, OpenedArray, OperationError, Result, cf, draft};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Stage};
 
 /// Codecs whose configuration is for one data type.
 const BOUND_TO_A_TYPE: [&str; 9] = [
@@ -55,6 +55,13 @@ pub(crate) fn convert(source: &OpenedArray, options: &ChangeOptions, draft: &mut
     }
     if is_lossy(from, to) && !options.allow_lossy_cast {
         return Err(lossy(from, to));
+    }
+    let declared = cf::declared_type(from, &source.metadata.attributes);
+    if declared != from && options.attributes.is_none() {
+        let message = format!("the attribute `_Unsigned` declares `{}` to be {declared}, not {from}", source.store);
+        let help = "`--unpack` converts what CF readers see, if the array is packed; or replace all attributes with \
+            --attributes";
+        return Err(OperationError::data(message).with_help(help));
     }
     let scalar_map = match &options.nan_value {
         // As a key, the canonical NaN matches every NaN (SEMANTICS: B12).
@@ -140,24 +147,29 @@ pub(crate) fn drop_filters(options: &ChangeOptions, draft: &mut Draft, names: &[
     }
 }
 
-/// Fails if `--codecs` has a filter that would change quantised or rounded values again: the reported error would not be
-/// that of DEST.
-pub(crate) fn refuse_lossy_filters(options: &ChangeOptions, draft: &Draft) -> Result<()> {
+/// Fails if a codec of DEST would change quantised or rounded values again: the reported error would not be that of
+/// DEST.
+pub(super) fn refuse_lossy_codecs(options: &ChangeOptions, pipeline: &Pipeline) -> Result<()> {
     const LOSSY: [&str; 3] = [draft::FIXED_SCALE_OFFSET, "numcodecs.quantize", "numcodecs.astype"];
-    let names = draft::codec_names(&draft.codecs);
-    let Some(name) = names.iter().find(|name| LOSSY.contains(&name.as_str())).filter(|_| options.codecs.is_some())
-    else {
-        return Ok(());
+    let is_given = options.codecs.is_some();
+    let is_filter = |stage: &Stage| is_given && LOSSY.contains(&&*stage.metadata.name);
+    let is_lossy = |stage: &&Stage| match (options.quantize.is_some(), options.keep_bits.is_some()) {
+        (true, _) => is_filter(stage) || draft::changes_integers(stage),
+        (false, true) => is_filter(stage) || draft::max_loss(stage).is_some(),
+        (false, false) => false,
     };
-    let message = format!("--codecs has `{name}`, which would change the quantised values again");
-    Err(OperationError::data(message).with_help("leave this codec out"))
+    let Some(stage) = draft::chains(pipeline).flat_map(|chain| &chain.stages).find(is_lossy) else { return Ok(()) };
+    let whose = if is_given { "--codecs" } else { "the chain" };
+    let message = format!("{whose} has `{}`, which would change the quantised values again", stage.metadata.name);
+    Err(OperationError::data(message).with_help("give a chain without this codec by --codecs"))
 }
 
 /// Fails if codecs are configured for the old type of the values, the type changes, and there is no new chain.
 pub(crate) fn refuse_bound_codecs(options: &ChangeOptions, draft: &Draft, [from, to]: [NumberType; 2]) -> Result<()> {
-    let names = draft::codec_names(&draft.codecs);
-    let bound = names.iter().find(|name| BOUND_TO_A_TYPE.contains(&name.as_str()));
-    let Some(name) = bound.filter(|_| options.codecs.is_none()) else { return Ok(()) };
+    let is_bound =
+        |codec: &CodecMetadata| BOUND_TO_A_TYPE.contains(&codec.name.as_str()) || draft::stores_some_bits(codec);
+    let bound = draft::flattened(&draft.codecs).into_iter().find(is_bound);
+    let Some(CodecMetadata { name, .. }) = bound.filter(|_| options.codecs.is_none()) else { return Ok(()) };
     let error = OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"));
     let remove = if PACKING_CODECS.contains(&name.as_str()) { ", or remove the codec with --unpack" } else { "" };
     Err(error.with_help(format!("give a new chain with --codecs{remove}")))

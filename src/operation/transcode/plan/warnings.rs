@@ -8,7 +8,7 @@ use crate::element::{ElementType, NumberType};
 use crate::engine::{ObjectJob, Route};
 use crate::operation::quantize::request::is_packed;
 use crate::operation::{Draft, OpenedArray, draft};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Stage};
 
 /// Returns the number of codecs of DEST's chain that have encoded SOURCE's values before, and do not encode them again.
 pub(crate) fn kept(job: &ObjectJob) -> usize {
@@ -46,23 +46,26 @@ fn drifts(chain: &BoundChain, kept: usize) -> bool {
     })
 }
 
-/// Returns whether absent elements are stored together with others in chunks of another grid, and numcodecs filters
-/// change their fill value.
+/// Returns whether absent elements are stored, alone or in chunks of another grid, and numcodecs filters change their
+/// value.
 pub(crate) fn loses_fill_value(job: &ObjectJob) -> bool {
     let is_other_grid = matches!(job.route, Route::Rechunk(_) | Route::Staged(_));
     let (source, chain) = (&job.transfer.source, job.transfer.destination.subchunk_chain());
     let has_filter =
         chain.codecs().iter().any(|codec| matches!(codec.codec.effect(), Effect::Filter { .. } | Effect::BitRound(_)));
     let lacks_chunks = || source.objects().len() < source.metadata.num_chunks();
-    let absent = chain.decoded().fill_value.as_ref().filter(|_| is_other_grid && has_filter && lacks_chunks());
-    absent.is_some_and(|fill| conversion::round_trip(chain, kept(job)).run_alone(&fill.0).as_ref() != Some(&fill.0))
+    let fill = chain.decoded().fill_value.as_ref().filter(|_| is_other_grid).map(|fill| &fill.0);
+    let absent = job.transfer.absent_element.as_ref().or(fill).filter(|_| has_filter && lacks_chunks());
+    // Chunks of the same grid that are absent are encoded by all codecs.
+    let kept = if is_other_grid { kept(job) } else { 0 };
+    absent.is_some_and(|absent| conversion::round_trip(chain, kept).run_alone(absent).as_ref() != Some(absent))
 }
 
 /// Returns the warning about losses by encoding again.
 pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
     if loses_fill_value(job) {
-        let message = "missing chunks are written together with others, and the filters of the chain change the fill \
-            value: missing elements get another value";
+        let message =
+            "missing elements are written, and the filters of the chain change their value: they get another one";
         let help = "`--codecs` with a chain without these filters keeps every value; so does a change that leaves the chunks as they are";
         return Some(Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message).with_help(help));
     }
@@ -127,6 +130,25 @@ pub(crate) fn rescaled_warning(source: &OpenedArray, draft: &Draft) -> Option<Di
         are not bit-identical";
     let help = "`--verify` tells by how much they change; a chain that keeps the filter changes none";
     Some(Diagnostic::new(code::CAST_VALUE_LOSSY, message).with_help(help))
+}
+
+/// Returns a warning if a quantised array gets shards, and its chain cannot encode 0 (SEMANTICS: D19).
+pub(crate) fn shards_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnostic> {
+    let is_new = source.pipeline.sharding().is_none() && is_packed(&draft.codecs);
+    let (_, pipeline, _) = draft::build(draft).ok().filter(|_| is_new)?;
+    pipeline.sharding()?;
+    let mut value = 0;
+    let refuses = |stage: &Stage| match stage.configuration.effect() {
+        Effect::ScaleOffset(codec) => codec.encode_one(value).map(|scaled| value = scaled).is_err(),
+        Effect::Cast { encode, .. } => encode.convert_one(value).map(|code| value = code).is_err(),
+        _ => false,
+    };
+    draft::innermost(&pipeline).stages.iter().any(refuses).then(|| {
+        let message = "the chain cannot encode 0: zarr-python 3.4.1 and 3.4.2 do not open the array in shards";
+        let help =
+            "leave the shards out; or quantise the original values with `--shard-shape`, which adds a workaround";
+        Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help)
+    })
 }
 
 /// Returns the types of a chunk before and after each codec, also inside shards.

@@ -1,7 +1,6 @@
 //! Plans that are serialised, read again and run. Plans with a number changed after sealing, which must fail or run
 //! correctly.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::{ChangeOptions, Files, Kind, TestJob, changing, each_route, files, plain, sharded, shards, two_passes};
@@ -48,7 +47,7 @@ pub(super) fn transcode_sealed(
     sealed: &SealedPlan,
 ) -> Result<TranscodeResult, OperationError> {
     let (options, interrupt) = (sealed.options(options), Interrupt::default());
-    let job = JobPlan::new(&options, |source| sealed.apply(source, BTreeMap::new()), |_| true, &Silent, &interrupt)?;
+    let job = JobPlan::new(&options, |source| sealed.apply(source), |_| true, &Silent, &interrupt)?;
     job.check_same(sealed, |_| true)?;
     job.run(Instant::now(), &interrupt)
 }
