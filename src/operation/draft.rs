@@ -4,6 +4,7 @@ use super::options::complete_typesize;
 use crate::codec::Effect;
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, quantity::counted};
+use crate::element::NumberType;
 use crate::metadata::edit::{append_attributes, codecs_json, set_grid_of_part, set_member};
 use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, Object, extension::read_codecs};
 use crate::operation::open::{check_lengths, refusal};
@@ -296,4 +297,36 @@ pub(super) fn chains(pipeline: &Pipeline) -> impl Iterator<Item = &Pipeline> {
 /// Returns the chain of an innermost chunk.
 pub(super) fn innermost(pipeline: &Pipeline) -> &Pipeline {
     chains(pipeline).last().unwrap_or(pipeline)
+}
+
+/// Returns the codecs with which a chain makes integer codes of floats, and the pipeline of the codes: the rest of the
+/// chain. Reading an array with it gives codes, and decodes no value. `None` if the chain makes no codes.
+pub(super) fn code_pipeline(
+    outer: &Pipeline,
+    is_of_values: impl Fn(&Stage) -> bool,
+) -> Option<(Vec<&Stage>, Pipeline)> {
+    // They are before the shards or inside the innermost ones.
+    let is_inside = !outer.stages.first().is_some_and(&is_of_values);
+    let chain = if is_inside { innermost(outer) } else { outer };
+    let mut around = chains(outer).filter(|around| is_inside && !std::ptr::eq(*around, chain));
+    // Codecs around the shards that change values cannot run on codes.
+    if around.any(|around| around.stages.iter().any(&is_of_values)) {
+        return None;
+    }
+    let leading: Vec<&Stage> = chain.stages.iter().take_while(|stage| is_of_values(stage)).collect();
+    let encoded = leading.last()?.output.as_ref()?.array()?;
+    let is_float = |data_type: &DataType| data_type.number().map(NumberType::is_float);
+    if is_float(&outer.input.data_type) != Some(true) || is_float(&encoded.data_type) != Some(false) {
+        return None;
+    }
+    let mut codecs = outer.codecs();
+    let remove = |chain: &mut Vec<CodecMetadata>| drop(chain.drain(..leading.len()));
+    if is_inside {
+        edit_innermost(&mut codecs, remove);
+    } else {
+        remove(&mut codecs);
+    }
+    let input = ArrayRepresentation { shape: outer.input.shape.clone(), ..encoded.clone() };
+    let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+    Some((leading, pipeline))
 }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::draft::{chains, edit_innermost, innermost};
+use super::draft::code_pipeline;
 use super::{Budget, Numbers, OpenedArray, Result, budget::BASE_BYTES, stored::bound_array};
 use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
 use crate::codec::{Effect, fault::number_value, region::as_index};
@@ -16,8 +16,7 @@ use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
 use crate::kernel::bit_pairs::{BitPairs, BitPatterns, Block, BlockAxis, Information, PairCounter};
 use crate::kernel::cast::Cast;
-use crate::metadata::CodecMetadata;
-use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline, Representation, Stage};
+use crate::pipeline::{ArrayRepresentation, Stage};
 
 /// An array of numbers, and the values that count as missing.
 pub(super) struct BitSurvey {
@@ -223,44 +222,19 @@ impl BitSurvey {
 ///
 /// Decoded values are steps of a grid. Their bits show information that the codes do not have.
 pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<Option<BitSurvey>> {
-    let outer = &source.pipeline;
-    let of_values = |stage: &&Stage| {
+    let of_values = |stage: &Stage| {
         let effect = stage.configuration.effect();
         matches!(effect, Effect::ScaleOffset(_) | Effect::Cast { .. } | Effect::Filter { .. })
     };
-    // They are before the shards or inside the innermost ones.
-    let is_inside = !outer.stages.first().is_some_and(|stage| of_values(&stage));
-    let chain = if is_inside { innermost(outer) } else { outer };
-    // Codecs around the shards that change values cannot run on codes.
-    if is_inside
-        && chains(outer).any(|around| !std::ptr::eq(around, chain) && around.stages.iter().any(|s| of_values(&s)))
-    {
-        return Ok(None);
-    }
-    let leading: Vec<&Stage> = chain.stages.iter().take_while(of_values).collect();
-    let Some(Some(Representation::Array(encoded))) = leading.last().map(|stage| &stage.output) else {
-        return Ok(None);
-    };
-    let number_type = encoded.data_type.number().filter(|number_type| !number_type.is_float());
-    let Some(number_type) = number_type.filter(|_| source.data_type.number().is_some_and(NumberType::is_float)) else {
-        return Ok(None);
-    };
+    let Some((leading, pipeline)) = code_pipeline(&source.pipeline, of_values) else { return Ok(None) };
+    let Some(number_type) = pipeline.input.data_type.number() else { return Ok(None) };
     // The codes that stand for NaN.
     let missing = leading.iter().find_map(|stage| match stage.configuration.effect() {
         Effect::Cast { decode, .. } => Some(codes_of_nan(decode)),
         _ => None,
     });
-    let fill = encoded.fill_value.as_ref().and_then(|fill| fill.to_bits(&encoded.data_type));
-    let mut codecs = outer.codecs();
-    let remove = |chain: &mut Vec<CodecMetadata>| drop(chain.drain(..leading.len()));
-    if is_inside {
-        edit_innermost(&mut codecs, remove);
-    } else {
-        remove(&mut codecs);
-    }
-    let input = ArrayRepresentation { shape: outer.input.shape.clone(), ..encoded.clone() };
-    // The rest of the chain is bound to the codes, so that reading the array gives codes and decodes no value.
-    let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+    let ArrayRepresentation { fill_value, data_type, .. } = &pipeline.input;
+    let fill = fill_value.as_ref().and_then(|fill| fill.to_bits(data_type));
     let array = bound_array((&source.node, &source.metadata, &pipeline), &source.store, false)?;
     let array = array.with_present(present);
     let numbers = Numbers::of(number_type, None);

@@ -11,10 +11,6 @@ mod staging;
 pub(super) mod values;
 pub(super) mod warnings;
 
-pub(super) use memory::{
-    ENTRY_BYTES, Memory, compared_in, first_pass_bytes, least_bytes, of_chunks, reading_bytes, transfers, unit_bytes,
-};
-pub(crate) use metadata::{DestinationMetadata, in_memory, read_back, unkept};
 use serde::{Deserialize, Serialize};
 
 use super::{BitRounding, NodeDocuments, Repacking};
@@ -28,9 +24,14 @@ use crate::operation::budget::BASE_BYTES;
 use crate::operation::stored::{bound_array, opaque_array};
 use crate::operation::{
     Budget, ChangeOptions, CompressionResult, FirstPassStats, OpenedArray, OperationError, Quantization, Result,
-    RunOptions, explain,
+    RunOptions, draft, explain,
 };
 use crate::store::Node;
+pub(super) use memory::{
+    ENTRY_BYTES, Memory, compared_in, first_pass_bytes, least_bytes, of_chunks, reading_bytes, transfers, unit_bytes,
+};
+pub(crate) use metadata::{DestinationMetadata, in_memory, read_back, unkept};
+use route::is_of_codes;
 
 /// The resolved plan of an array.
 pub(super) struct Plan {
@@ -204,7 +205,9 @@ impl Plan {
             destination
         } else {
             let repacking = self.changed.repacking.as_ref();
-            let codes = repacking.map(|to| to.codes(metadata, pipeline.input.fill_value.as_ref()));
+            let moves_codes = job.transfer.source.chain.decoded().data_type != self.source.data_type;
+            let moved = || Some(draft::code_pipeline(pipeline, is_of_codes).filter(|_| moves_codes)?.1);
+            let codes = repacking.map(|to| to.codes(metadata, pipeline.input.fill_value.as_ref())).or_else(moved);
             bound_array((node, metadata, codes.as_ref().unwrap_or(pipeline)), store, false)?
         };
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })

@@ -7,7 +7,7 @@ use super::{
     BlockShapes, ENTRY_BYTES, PlannedConversion, Planner, first_pass_bytes, keep_bits, least_bytes, of_chunks, warnings,
 };
 use crate::array::{ChunkSet, MOST_OPEN_SHARDS, Missing, StoredArray};
-use crate::codec::{BindError, Conversion, Recoding, ValueConversion, ValueStep, VlenChain, conversion};
+use crate::codec::{BindError, Conversion, Effect, Recoding, ValueConversion, ValueStep, VlenChain, conversion};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, StagedCosts, StagedPlan};
 use crate::engine::route::copy::CopyJob;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
@@ -16,10 +16,11 @@ use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, Var
 use crate::engine::{Job, ObjectJob, RechunkPlan, Route, StagingShape, SubchunkEncoder, Transfer};
 use crate::grid::volume;
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
-use crate::operation::stored::{new_array, opaque_array, refuse_nested_shards};
+use crate::operation::stored::{bound_array, new_array, opaque_array, refuse_nested_shards};
 use crate::operation::transcode::{DestinationMetadata, format, repack};
 use crate::operation::transcode_result::RouteName;
-use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, stored_array};
+use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, draft, stored_array};
+use crate::pipeline::{Pipeline, Stage};
 
 /// Memory of a subchunk in a block, in addition to its elements.
 const SUBCHUNK_BYTES: u64 = 128;
@@ -74,7 +75,9 @@ impl<'a> RouteChoice<'a> {
             quantization.map_or(0, |resolved| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, resolved)));
         let writes_absent = quantization.is_some_and(|quantization| quantization.writes_absent);
         let absent = changed.absent.as_ref().filter(|_| writes_absent || !keeps_fill);
-        let code = changed.repacking.as_ref().and_then(|repacking| repacking.absent.as_ref());
+        let decoded = from.chain.decoded();
+        let are_codes = changed.repacking.is_some() || decoded.data_type != self.source().data_type;
+        let code = decoded.fill_value.as_ref().filter(|_| are_codes);
         let absent_element = absent.map(|fill| code.unwrap_or(fill).0.clone());
         let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
@@ -136,22 +139,42 @@ impl<'a> RouteChoice<'a> {
         self.present.is_some_and(|present| present.len() == self.source().metadata.num_chunks())
     }
 
+    /// Returns the pipelines of the codes of both sides, if they have the same codes: these are moved, because a value is
+    /// not always encoded to the code that it was decoded from.
+    fn codes(&self) -> Option<[Pipeline; 2]> {
+        let (source, RouteChoice { destination, changed, .. }) = (&self.source().pipeline, self);
+        let stays = changed.change.is_none() && changed.repacking.is_none();
+        let (made, codes) = draft::code_pipeline(source, is_of_codes).filter(|_| stays)?;
+        let (written, to) = draft::code_pipeline(&destination.pipeline, is_of_codes)?;
+        let are_same = made.len() == written.len()
+            && made.iter().zip(&written).all(|(one, other)| one.metadata.same_value(&other.metadata));
+        let fill = source.input.fill_value.as_ref()?.to_bits(&source.input.data_type)?;
+        let decoded = decoded(&made, codes.input.fill_value.as_ref()?.to_bits(&codes.input.data_type)?)?;
+        (are_same && decoded == fill).then_some([codes, to])
+    }
+
     /// Returns both arrays with bound chains. Fails if elements have no fixed size.
     fn arrays(&self) -> Result<(StoredArray, StoredArray)> {
         let (source, RouteChoice { destination, changed, .. }) = (self.source(), self);
+        let (target, metadata) = (&self.planner.target, &destination.metadata);
+        let empty = self.planner.array.change.write_empty_chunks;
         let hoisted = changed.change.num_codecs;
-        let repacked = changed.repacking.as_ref().map(|repacking| repacking.source(source));
-        let mut from = repacked.unwrap_or_else(|| stored_array(source))?;
-        let (metadata, empty) = (&destination.metadata, self.planner.array.change.write_empty_chunks);
-        let fill = destination.pipeline.input.fill_value.as_ref();
-        let pipeline = match changed.change.steps.last() {
-            _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(metadata, fill)),
-            Some(ValueStep::KeepBits(_)) if destination.draft.zarr_format == 2 => {
-                Cow::Owned(keep_bits::rounding_first(&destination.pipeline))
-            }
-            _ => Cow::Borrowed(&destination.pipeline),
+        let (mut from, mut to) = if let Some([codes, written]) = self.codes() {
+            let from = bound_array((&source.node, &source.metadata, &codes), &source.store, false)?;
+            (from, new_array((target, metadata, &written), hoisted, empty)?)
+        } else {
+            let repacked = changed.repacking.as_ref().map(|repacking| repacking.source(source));
+            let fill = destination.pipeline.input.fill_value.as_ref();
+            let pipeline = match changed.change.steps.last() {
+                _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(metadata, fill)),
+                Some(ValueStep::KeepBits(_)) if destination.draft.zarr_format == 2 => {
+                    Cow::Owned(keep_bits::rounding_first(&destination.pipeline))
+                }
+                _ => Cow::Borrowed(&destination.pipeline),
+            };
+            let from = repacked.unwrap_or_else(|| stored_array(source))?;
+            (from, new_array((target, metadata, &pipeline), hoisted, empty)?)
         };
-        let mut to = new_array((&self.planner.target, metadata, &pipeline), hoisted, empty)?;
         if changed.change.is_none() && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // Both sides cast alike, so rounding to nearest encodes the decoded values to the same codes again.
             to.encode_to_nearest();
@@ -368,6 +391,20 @@ impl<'a> RouteChoice<'a> {
             entry: ENTRY_BYTES,
         }
     }
+}
+
+/// Returns whether a codec makes codes of floats.
+pub(super) fn is_of_codes(stage: &Stage) -> bool {
+    matches!(stage.configuration.effect(), Effect::ScaleOffset(_) | Effect::Cast { .. })
+}
+
+/// Returns the value of a code.
+fn decoded(stages: &[&Stage], code: u64) -> Option<u64> {
+    stages.iter().rev().try_fold(code, |bits, stage| match stage.configuration.effect() {
+        Effect::ScaleOffset(codec) => codec.decode_one(bits).ok(),
+        Effect::Cast { decode, .. } => decode.convert_one(bits).ok(),
+        _ => None,
+    })
 }
 
 pub(crate) fn name_of(job: &Job) -> RouteName {
