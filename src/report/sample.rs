@@ -1,4 +1,4 @@
-//! What a sample of chunks told: the estimated size, and the chosen compressor.
+//! The estimated size and the chosen compressor, from a sample of chunks.
 
 use super::quantity::{bytes, count, counted, percent, seconds, shape};
 use crate::operation::transcode_result::{SampleResult, TriedResult};
