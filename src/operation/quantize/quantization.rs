@@ -173,9 +173,13 @@ impl Quantization {
         let absent = if self.scaling.scale.is_some_and(f64::is_sign_negative) { -0.0 } else { 0.0 };
         let decoded = 1.0 / self.scaling.scale.unwrap_or(1.0);
         // The scale is rounded to the array's type, `--step` is not. Both decode few codes to nearly the same values.
-        let farthest = float_of(self.codes.first).abs().max(float_of(self.codes.last).abs());
-        let step = self.grid_step.filter(|step| (step - decoded).abs() * farthest <= step * 1e-3);
+        let step = self.grid_step.filter(|step| (step - decoded).abs() * self.greatest_code() <= step * 1e-3);
         (step.unwrap_or(decoded), self.scaling.offset.unwrap_or(absent))
+    }
+
+    /// Returns the greatest magnitude of a code.
+    fn greatest_code(&self) -> f64 {
+        float_of(self.codes.first).abs().max(float_of(self.codes.last).abs())
     }
 
     fn scale_offset(&self) -> ScaleOffset {
@@ -275,8 +279,7 @@ impl Quantization {
         let (mut span, magnitude) = ((ends[1] - ends[0]).abs(), ends[0].abs().max(ends[1].abs()));
         if self.grid_step.is_some() {
             // The offset may be far from the values.
-            let farthest = float_of(self.codes.first).abs().max(float_of(self.codes.last).abs());
-            span = span.max(farthest * self.step());
+            span = span.max(self.greatest_code() * self.step());
         }
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);
         // Two operations encode and two decode. Each rounds by at most 2^-bits of a value of about this size.
